@@ -1,9 +1,9 @@
-//! Names that a wire may not have.
+//! Keywords of Verilog and SystemVerilog, which no wire may be named after.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-/// Keywords of Verilog-2005 and SystemVerilog: no wire may be called so.
+/// All keywords of Verilog-2005 and SystemVerilog.
 const KEYWORDS: &str = "\
     alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind \
     bins binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking \

@@ -1,4 +1,5 @@
-//! The reading of [`Word`](crate::word::Word) functions as Verilog: expressions are recorded and printed as named wires.
+//! Verilog from [`Word`](crate::word::Word) functions: records their operations as expressions and prints these as
+//! named wires.
 
 mod keywords;
 mod narrow;

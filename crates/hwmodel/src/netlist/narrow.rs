@@ -1,10 +1,10 @@
-//! Cuts every value to the bits that are read, so that the printed text has no wider operators than it needs.
+//! Cuts every value to the bits that are read, so that no printed operator is wider than necessary.
 //!
-//! Functions over words compute in round widths and take the bits they want out of the result: a product is as wide as
-//! both factors, a shift as its operand. To numbers that is nothing; in Verilog it would be bits without a reader.
+//! Functions over words compute in full widths and slice the result: a product is as wide as both factors together, a
+//! shift as its operand. Numbers cost nothing extra by that, but Verilog would have bits that nothing reads.
 //!
-//! Each operator is cut to bits `low..high` only where that is exact, that is where these bits of the result follow from the
-//! same rule applied to the operands' bits:
+//! An operator is cut to bits `low..high` of its result only where that is exact: where the same operator, applied to
+//! cut operands, gives these bits.
 //!
 //! | operator | low | high | because |
 //! | --- | --- | --- | --- |
@@ -22,12 +22,13 @@ use std::collections::HashMap;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::ops::Range;
 
-/// Places of bits, lowest first.
+/// A range of bit places, from the lowest to one above the highest.
 type Bits = Range<u32>;
 
-/// The same outputs, with every value that they depend on cut to what is read of it.
+/// Returns outputs that equal `outputs` bit for bit, with every value that they depend on cut to the bits that are
+/// read.
 pub fn narrow(outputs: &[(String, Net)]) -> Vec<(String, Net)> {
-    // What a node depends on is made before it, so that ids are in the order of evaluation.
+    // A node is made after its operands, so the order of ids is an order of evaluation.
     let mut nodes = BTreeMap::new();
     let mut open: Vec<Net> = outputs.iter().map(|(_, net)| net.clone()).collect();
     while let Some(net) = open.pop() {
@@ -41,7 +42,7 @@ pub fn narrow(outputs: &[(String, Net)]) -> Vec<(String, Net)> {
         kept.insert(net.0.id, 0..net.width());
     }
     for (id, net) in nodes.iter().rev() {
-        // Where one side of a join is read, the other one has no reader.
+        // Nothing reads a node whose only reader is the unread half of a concatenation.
         let Some(read) = kept.get(id) else { continue };
         let bits = exact(net, read);
         for (child, read) in children(&net.0.op).into_iter().zip(operands(net, &bits)) {
@@ -62,23 +63,23 @@ pub fn narrow(outputs: &[(String, Net)]) -> Vec<(String, Net)> {
     outputs.iter().map(|(name, net)| (name.clone(), cuts[&net.0.id].1.clone())).collect()
 }
 
-/// By id, what is left of a node and the place of its lowest bit.
+/// By id, the cut node, and the place that its lowest bit had in the original.
 type Cuts = HashMap<usize, (u32, Net)>;
 
-/// The place k of the one that a node adds, if the bits read are above it: a number rounded half up.
+/// If a node adds the constant `2^k` and only bits above place k are read, as in rounding half up, returns k.
 fn rounding(net: &Net, read: &Bits) -> Option<u32> {
     let Op::Binary("+", _, one) = &net.0.op else { return None };
     let one = one.as_constant()?.value();
     (one.is_power_of_two() && read.start > one.trailing_zeros()).then(|| one.trailing_zeros())
 }
 
-/// The bits of a node that are computed if these are read: at least these, as the table above says.
+/// The bits of a node that must be computed if `read` are read: at least these, as the table above says.
 fn exact(net: &Net, read: &Bits) -> Bits {
     if let Some(place) = rounding(net, read) {
         return place + 1..read.end;
     }
     match net.0.op {
-        // Ports have the width that the module's interface says.
+        // The interface of the module fixes the width of a port.
         Op::Input(_) => 0..net.width(),
         Op::Binary("+" | "-" | "<<", ..) | Op::Multiply(..) => 0..read.end,
         Op::Binary(">>", ..) => read.start..net.width(),
@@ -86,7 +87,7 @@ fn exact(net: &Net, read: &Bits) -> Bits {
     }
 }
 
-/// The bits of a node's operands, in the order of [`children`], on which its bits `bits` depend.
+/// For each operand of a node, in the order of [`children`], its bits on which the node's bits `bits` depend.
 fn operands(net: &Net, bits: &Bits) -> Vec<Bits> {
     if let Some(place) = rounding(net, bits) {
         return vec![place..bits.end, 0..0];
@@ -112,7 +113,7 @@ fn operands(net: &Net, bits: &Bits) -> Vec<Bits> {
     }
 }
 
-/// Bits `bits` of a node, from what is left of its operands.
+/// Makes bits `bits` of a node from its cut operands. The node itself, if nothing was cut.
 fn rebuild(net: &Net, bits: &Bits, cuts: &Cuts) -> Net {
     let width = bits.end - bits.start;
     let operands: Vec<Option<Net>> = (children(&net.0.op).into_iter().zip(operands(net, bits)))
@@ -135,7 +136,7 @@ fn rebuild(net: &Net, bits: &Bits, cuts: &Cuts) -> Net {
             index.lookup(&entries, width)
         }
         (Op::Binary(op, ..), [Some(a), Some(b)]) => binary(op, a, b),
-        // The one that rounds is not read: what carries is the lowest bit of what is.
+        // Rounding half up: the carry out of the place of the constant is the bit of x there.
         (Op::Binary("+", ..), [Some(x), None]) => x.drop_low(1).add(&x.bit(0).zext(width)),
         (Op::SignedLess(..), [Some(a), Some(b)]) => a.slt(b),
         (Op::Multiply(..), [Some(a), Some(b)]) => a.product(b, width),
@@ -150,7 +151,7 @@ fn rebuild(net: &Net, bits: &Bits, cuts: &Cuts) -> Net {
     }
 }
 
-/// What an expression is made of, in order.
+/// The operands of an expression, in order.
 pub(super) fn children(op: &Op) -> Vec<&Net> {
     match op {
         Op::Input(_) | Op::Constant(_) => vec![],

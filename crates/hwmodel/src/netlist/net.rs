@@ -1,4 +1,4 @@
-//! A word as a node of a netlist: the reading of [`Word`] functions that records them.
+//! [`Net`], the implementation of [`Word`] that records operations as a netlist and simplifies them on the way.
 
 use crate::word::{Num, Word, ones};
 use std::cell::{Cell, OnceCell};
@@ -6,13 +6,13 @@ use std::rc::Rc;
 
 #[derive(Debug)]
 pub(super) enum Op {
-    /// A port, or the element of a packed port that starts at this bit.
+    /// An input port; with an offset, the element of a packed port whose lowest bit is there.
     Input(Option<u32>),
     Constant(u64),
     Unary(&'static str, Net),
     Binary(&'static str, Net, Net),
     SignedLess(Net, Net),
-    /// The low bits of the product, as many as the node has.
+    /// The product, cut to the width of the node.
     Multiply(Net, Net),
     Slice(Net, u32),
     Concat(Net, Net),
@@ -25,12 +25,12 @@ pub(super) enum Op {
 pub(super) struct Node {
     pub(super) op: Op,
     pub(super) width: u32,
-    /// Given once, at any time: who holds the node already sees it, too.
+    /// Set at most once, also after other nodes have taken this one as an operand.
     name: OnceCell<String>,
     pub(super) id: usize,
 }
 
-/// A word as a node of a netlist.
+/// A word whose value is an expression of input ports. Clones share the node.
 #[derive(Clone, Debug)]
 pub struct Net(pub(super) Rc<Node>);
 
@@ -44,12 +44,12 @@ impl Net {
         Net(Rc::new(Node { op, width, name: OnceCell::new(), id }))
     }
 
-    /// An input port.
+    /// The input port `name`.
     pub fn input(name: &str, width: u32) -> Net {
         Net::port(name, None, width)
     }
 
-    /// Element `index` of a packed port whose elements are `width` bits wide.
+    /// Element `index` of the packed port `name`, whose elements are `width` bits wide: bits `[index*width +: width]`.
     pub fn element(name: &str, index: usize, width: u32) -> Net {
         Net::port(name, Some(index as u32 * width), width)
     }
@@ -59,7 +59,8 @@ impl Net {
         Net(Rc::new(Node { op: Op::Input(offset), width, name: OnceCell::from(name.to_string()), id }))
     }
 
-    /// `name[low + width - 1:low]` of a port or wire.
+    /// Verilog for bits `[low +: width]` of the port or wire `identifier` that carries this word. Within a packed port,
+    /// `low` counts from the element.
     pub(super) fn bits(&self, identifier: &str, low: u32, width: u32) -> String {
         let (base, whole) = match self.0.op {
             Op::Input(Some(offset)) => (offset, false),
@@ -98,8 +99,9 @@ impl Net {
         Net::new(Op::Binary(op, self.clone(), o.clone()), width)
     }
 
-    /// Of a bitwise operation, the one of two words that is the result because the other one decides nothing: with an operand that is
-    /// `zero` nothing else matters, with one that is `one` only the other does.
+    /// The result of a bitwise and or or that is one of its operands: one of them is constant, or both are the same
+    /// node. `zero` is the absorbing constant, which is the result whatever the other operand is; `one` is the neutral
+    /// constant, with which the other operand is the result.
     fn absorbed(&self, o: &Net, zero: u64, one: u64) -> Option<Net> {
         assert_eq!(self.width(), o.width());
         if self.is(zero) || o.is(one) {
@@ -108,14 +110,16 @@ impl Net {
         (o.is(zero) || self.is(one) || self.is_same(o)).then(|| o.clone())
     }
 
-    /// A bitwise operation of all bits of a word, to one.
+    /// Reduces all bits of a word to one by `op`, `|` or `&`. `of_two` is the operation on words, `number` the
+    /// reduction of a number.
     fn reduced(&self, op: &'static str, of_two: fn(&Net, &Net) -> Net, number: fn(Num) -> Num) -> Net {
         if self.width() == 1 {
             return self.clone();
         }
         let constant = |a: &Net, b: &Net| a.as_constant().is_some() || b.as_constant().is_some();
         match (&self.0.op, self.name()) {
-            // Constant bits say all or nothing.
+            // The constant is neither absorbing nor neutral, or `absorbed` would have removed it. It has a 1, which decides
+            // an or, and a 0, which decides an and.
             (Op::Binary(own, a, b), None) if *own == op && constant(a, b) => {
                 Net::constant(1, (op == "|").into())
             }
@@ -127,7 +131,7 @@ impl Net {
         }
     }
 
-    /// A shift by a word; by a number of places that is known it is wires, `by_places`.
+    /// A shift by a word. A shift by a constant number of places takes only wires, which `by_places` makes.
     fn shifted(&self, op: &'static str, amount: &Net, by_places: impl FnOnce(u32) -> Net) -> Net {
         match amount.as_constant().map(Num::value) {
             Some(0) => self.clone(),
@@ -138,7 +142,7 @@ impl Net {
         }
     }
 
-    /// The `width` low bits of the product.
+    /// The low `width` bits of the product.
     pub(super) fn product(&self, o: &Net, width: u32) -> Net {
         self.fold2(
             o,
@@ -169,7 +173,7 @@ impl Word for Net {
         self.0.width
     }
     fn named(self, name: &str) -> Net {
-        // Ports, constants and what has a name keep it.
+        // A port keeps its name, a constant needs none, and the first name of a node stays.
         if !matches!(self.0.op, Op::Input(_) | Op::Constant(_)) {
             let _ = self.0.name.set(name.to_string());
         }
@@ -241,7 +245,7 @@ impl Word for Net {
             return self.clone();
         }
         match &self.0.op {
-            // Look through unnamed packing, so that taking a word apart again costs no wire.
+            // Look through unnamed concatenations, so that a word that is packed and sliced again costs no wire.
             Op::Slice(base, inner) if self.name().is_none() => base.slice(inner + low, width),
             Op::Concat(_, lo) if self.name().is_none() && low + width <= lo.width() => lo.slice(low, width),
             Op::Concat(hi, lo) if self.name().is_none() && low >= lo.width() => {
@@ -298,7 +302,7 @@ impl Word for Net {
     }
     fn lt(&self, o: &Net) -> Net {
         assert_eq!(self.width(), o.width());
-        // Nothing is below zero or above all ones.
+        // No word is below zero, and none is above all ones.
         if o.is(0) || self.is(ones(self.width())) || self.is_same(o) {
             return Net::zero(1);
         }
@@ -356,7 +360,8 @@ impl Word for Net {
     }
 }
 
-/// `{base[i:j], base[j-1:k]}` as `base[i:k]`, and neighbouring constants as one.
+/// Joins two unnamed neighbours in a concatenation, if possible: `{base[i:j], base[j-1:k]}` to `base[i:k]`, and two
+/// constants to one.
 fn adjacent(high: &Net, low: &Net) -> Option<Net> {
     match (&high.0.op, &low.0.op) {
         _ if high.name().is_some() || low.name().is_some() => None,

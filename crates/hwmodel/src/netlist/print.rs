@@ -1,4 +1,4 @@
-//! Printing a recorded function as the body of a Verilog module.
+//! Prints a recorded function as the body of a Verilog module.
 
 use super::keywords::is_keyword;
 use super::narrow::children;
@@ -8,23 +8,23 @@ use crate::word::{Word, ones};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-/// Longest expression that is written in place; longer ones get a wire of their own.
+/// Length of the longest expression that is written in place, in characters. A longer one gets a wire of its own.
 const INLINE_LIMIT: usize = 60;
 
-/// First line of a body some of whose inputs are not read completely: their names follow, with the places of what is read,
-/// `x[29:4]`, where nothing between them is left out.
+/// Start of the first line of a body that leaves bits of its inputs unread. The names of these inputs follow, each with
+/// the range of the bits that are read, `x[29:4]`, if they are contiguous.
 pub const UNREAD_MARK: &str = "// unread:";
 
-/// The line that names these inputs behind [`UNREAD_MARK`]; empty if there are none.
+/// The line that lists `inputs` behind [`UNREAD_MARK`]; empty if there are none.
 pub fn unread_line(inputs: &[String]) -> String {
     if inputs.is_empty() { String::new() } else { format!("{UNREAD_MARK} {}\n", inputs.join(" ")) }
 }
 
 /// Prints a combinational function as the body of a Verilog module.
 ///
-/// `outputs` are the module's output wires, driven by `assign`; every other named, shared or long
-/// expression becomes a wire of its own, as wide as what is read of it, declared before it is used. Inputs with bits that nothing reads
-/// are named in a first line that starts with [`UNREAD_MARK`].
+/// `outputs` are the output wires of the module; `assign` drives them. Every other named, shared or long expression
+/// becomes a wire of its own, cut to the bits that are read, and declared before it is used. If nothing reads some bits
+/// of the inputs, the first line lists these inputs behind [`UNREAD_MARK`].
 pub fn verilog_body(inputs: &[&str], outputs: &[(String, Net)]) -> String {
     let outputs = &narrow(outputs);
     let ports: Vec<String> =
@@ -33,7 +33,7 @@ pub fn verilog_body(inputs: &[&str], outputs: &[(String, Net)]) -> String {
     let unread: Vec<String> = inputs.iter().filter_map(|i| printer.reads_part_of(i)).collect();
     printer.assigns = unread_line(&unread);
     for (name, net) in outputs {
-        // Printed already, where something else needed it.
+        // It was printed already, because another expression needed it.
         if printer.wires.get(&net.0.id) == Some(name) {
             continue;
         }
@@ -51,13 +51,13 @@ pub fn verilog_body(inputs: &[&str], outputs: &[(String, Net)]) -> String {
 }
 
 struct Printer {
-    /// Input nodes met: name, width, id.
+    /// The input nodes that outputs depend on: name, width and id.
     inputs: Vec<(String, u32, usize)>,
     uses: HashMap<usize, usize>,
-    /// Bits of a node that anything reads.
+    /// The bits of a node that are read, as a mask.
     read: HashMap<usize, u64>,
     wires: HashMap<usize, String>,
-    /// Outputs that carry a node: read where the node is.
+    /// The output that carries a node. Other expressions read the output, so the node needs no wire.
     outputs: HashMap<usize, String>,
     taken: HashSet<String>,
     assigns: String,
@@ -80,7 +80,7 @@ impl Printer {
         printer
     }
 
-    /// An input that is not read completely, with the places of what is read of it if they are next to each other.
+    /// If an input has unread bits: its name, with the range of the bits that are read if they are contiguous.
     fn reads_part_of(&self, input: &str) -> Option<String> {
         let nodes: Vec<_> = self.inputs.iter().filter(|(name, ..)| name == input).collect();
         let read = |id: &usize| self.read.get(id).copied().unwrap_or_default();
@@ -117,7 +117,8 @@ impl Printer {
         }
     }
 
-    /// An input, whole. Verilog has no `c[0]` of a port of one bit: that is a vector whose only element is one bit wide.
+    /// All bits of an input node. A packed port with a single element of one bit is a scalar in Verilog, which has no
+    /// `c[0]`.
     fn port_bits(&mut self, net: &Net) -> String {
         let name = self.identifier(net);
         let nodes = self.inputs.iter().filter(|(other, ..)| *other == name).count();
@@ -137,7 +138,7 @@ impl Printer {
         name
     }
 
-    /// The identifier that carries `net`, printing its wire first if it has none yet.
+    /// The identifier that carries `net`. Prints its wire first if it has none yet.
     fn identifier(&mut self, net: &Net) -> String {
         if let Op::Input(_) = net.0.op {
             return net.name().unwrap_or_default().to_string();
@@ -155,9 +156,9 @@ impl Printer {
         let name = self.unique(wanted);
         let range = range(net.width());
         let unread = self.read.get(&net.0.id).copied().unwrap_or(0) != ones(net.width());
-        // Bits that rounding or truncation drops on purpose are the only ones that may stay unread: a sum carries from them, a
-        // product has them below its last place, a shift pushes ones into them. Verilator has no other word for that, and an
-        // operator that is as wide as its operands is what two readings of the same words need.
+        // Only bits that rounding or truncation drops on purpose stay unread here. `narrow` cannot remove the low bits
+        // of a sum, a product or a left shift, nor the high bits of a right shift. Verilator has no other means to
+        // accept them, and an operator as wide as its operands is what the two implementations of `Word` need.
         let (off, on) = if unread {
             ("    /* verilator lint_off UNUSEDSIGNAL */\n", "    /* verilator lint_on UNUSEDSIGNAL */\n")
         } else {
@@ -257,7 +258,7 @@ impl Printer {
         }
     }
 
-    /// The parts of nested unnamed concatenations, most significant first.
+    /// Collects the parts of nested concatenations that are neither named nor shared, the most significant first.
     fn flatten_concat(&self, net: &Net, outermost: bool, parts: &mut Vec<Net>) {
         let shared = || self.uses.get(&net.0.id).copied().unwrap_or(0) > 1;
         match &net.0.op {
@@ -285,7 +286,7 @@ fn fallback_name(op: &Op) -> &'static str {
     }
 }
 
-/// `[w-1:0] `, or nothing for a single bit.
+/// The range of a declaration, `[w-1:0] ` with a space behind it, or nothing for a single bit.
 pub fn range(width: u32) -> String {
     match width {
         1 => String::new(),

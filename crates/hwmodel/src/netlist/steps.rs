@@ -1,18 +1,18 @@
-//! Recorded expressions as data: a list of steps, each of which reads earlier ones.
+//! Recorded expressions as a list of steps, each of which reads earlier ones.
 
 use super::narrow::children;
 use super::net::{Net, Op};
 use crate::rtl::Pins;
 use std::collections::HashMap;
 
-/// What a [`Step`] does with its operands, named in the order in which they stand.
+/// The operation of a [`Step`] on its operands, which stand in the order that each operation names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Operator {
-    /// An input word, by its place among all of them.
+    /// The input word at this place among all input words.
     Input(u32),
-    /// This number.
+    /// A constant with this value.
     Constant(u64),
-    /// Complement.
+    /// Bitwise complement.
     Not,
     /// Or of all bits.
     Any,
@@ -24,58 +24,58 @@ pub enum Operator {
     Or,
     /// Bitwise exclusive or.
     Xor,
-    /// Sum modulo two to the width.
+    /// Sum modulo `2^width`.
     Add,
-    /// Difference modulo two to the width.
+    /// First operand less the second, modulo `2^width`.
     Sub,
-    /// Shift left by the second operand.
+    /// First operand, shifted left by the second; bits beyond the width are lost.
     ShiftLeft,
-    /// Shift right by the second operand.
+    /// First operand, shifted right by the second; zeros enter.
     ShiftRight,
     /// Whether two words are equal.
     Equal,
-    /// Whether the first word is less.
+    /// Whether the first word is less than the second, both unsigned.
     Less,
-    /// Whether the first word is not less.
+    /// Whether the first word is not less than the second, both unsigned.
     AtLeast,
-    /// Whether the first word is less, both signed.
+    /// Whether the first word is less than the second, both signed.
     SignedLess,
-    /// The low bits of the product.
+    /// Product modulo `2^width`.
     Multiply,
-    /// Bits from this place on.
+    /// `width` bits from this place on.
     Slice(u32),
     /// The first operand above the second one.
     Concat,
-    /// One bit again and again.
+    /// Copies of one bit, `width` of them.
     Repeat,
     /// `first ? second : third`.
     Select,
-    /// An entry of a table; an index past the end gives the last one.
+    /// The entry of this table at an index; an index beyond the end gives the last entry.
     Lookup(Vec<u64>),
 }
 
 /// One operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// What is computed.
+    /// The operation.
     pub operator: Operator,
-    /// From which earlier steps.
+    /// Places of the steps whose results are its operands.
     pub operands: Vec<u32>,
     /// Width of the result in bits.
     pub width: u32,
 }
 
-/// Expressions as steps.
+/// The expressions of all outputs as steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Steps {
-    /// Sources first.
+    /// The steps; each stands behind those that it reads.
     pub steps: Vec<Step>,
-    /// The steps whose results are the outputs.
+    /// Places of the steps whose results are the outputs, in the order of the outputs.
     pub outputs: Vec<u32>,
 }
 
 impl Steps {
-    /// The steps to outputs from the words of `inputs`.
+    /// The steps that compute `outputs` from the words of `inputs`, numbered port by port.
     ///
     /// # Panics
     /// If an output depends on an input that is not in the list.
@@ -85,7 +85,7 @@ impl Steps {
         let places: HashMap<(&str, u32), u32> = words.zip(0..).collect();
         let mut result = Steps::default();
         let mut known: HashMap<usize, u32> = HashMap::new();
-        // A node is asked for again behind what it reads.
+        // A node whose operands have no step yet is visited again after them.
         let mut open: Vec<&Net> = outputs.iter().rev().collect();
         while let Some(net) = open.pop() {
             if known.contains_key(&net.0.id) {

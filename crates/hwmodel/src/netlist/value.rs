@@ -1,13 +1,14 @@
-//! What a recorded expression computes.
+//! Evaluates recorded expressions.
 
 use super::net::{Net, Op};
 use crate::word::{Num, Word};
 
 impl Net {
-    /// The number that the expression has when the input `name` has `input(name)`, a packed input with all its elements.
+    /// The value of the expression if the input `name` has the value `input(name)`; for a packed input, that of the
+    /// whole bus.
     ///
     /// # Panics
-    /// If a number does not fit its input.
+    /// If a value does not fit its input.
     pub fn value(&self, input: &impl Fn(&str) -> u64) -> Num {
         let of = |net: &Net| net.value(input);
         let width = self.width();
@@ -33,7 +34,7 @@ impl Net {
     }
 }
 
-/// An operator of one operand, as Verilog writes it.
+/// Applies the operator with this Verilog token to one operand.
 pub(super) fn unary<W: Word>(op: &str, a: &W) -> W {
     match op {
         "~" => a.not(),
@@ -43,7 +44,7 @@ pub(super) fn unary<W: Word>(op: &str, a: &W) -> W {
     }
 }
 
-/// An operator of two operands, as Verilog writes it.
+/// Applies the operator with this Verilog token to two operands.
 pub(super) fn binary<W: Word>(op: &str, a: &W, b: &W) -> W {
     match op {
         "&" => a.and(b),
