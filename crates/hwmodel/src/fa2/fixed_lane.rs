@@ -1,7 +1,8 @@
-//! FA2's output update in fixed point: `o <- (o >> delta) + v e`, relative to the reference of the scalar path.
+//! FA2's output update in fixed point: `o <- (o >> delta) + v e`, where o is relative to the reference of the scalar
+//! path.
 //!
 //! ```text
-//!  o  | sign | guard integer bits | OW - 1 fraction |      guard: 16 (fixed) or 1 (log-reference)
+//!  o  | sign | guard integer bits | OW - 1 fraction |      guard: 16 (fixed) or 2 (log-reference)
 //!  v e   p bits times WM bits, right by both exponents, rounded half away from zero
 //! ```
 
@@ -23,7 +24,7 @@ use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
-    /// The accumulator's next value.
+    /// The next value of the accumulator.
     pub struct ShiftedUpdateFunction { numerics: Arc<Numerics> }
     name(this) = {
         let n = &this.numerics;
@@ -43,20 +44,20 @@ function! {
         let product = r.significand.mul(&m).named("product");
         let wide = r.right.width().max(right.width()) + 1;
         let shift = r.right.zext(wide).add(&right.zext(wide)).named("right_sum");
-        // |v| e = product 2^-(p + WM - 1) 2^-shift 2^octaves, at most 2^octaves: that many integer bits.
+        // |v| e = product 2^-(p + WM - 1) 2^-shift 2^octaves, at most 2^octaves: it has `octaves` integer bits.
         let (magnitude, guard) = shift_with_guard(&product, &shift, lane.o - 1 + 1 + n.exponential_octaves());
         let before = load.not().repeat(bits).and(&o).named("o_before");
         let base = shift_right_signed(&before, &delta).named("o_shifted");
         let term = magnitude.zext(bits).xor(&r.sign.repeat(bits)).named("addend");
         let carry = guard.xor(&r.sign).named("carry");
-        // A one below the last place lets the same adder take the carry.
+        // A 1 below the last place adds the carry in the same adder.
         let sum = base.concat(&W::constant(1, 1)).add(&term.concat(&carry)).named("o_next_halves").drop_low(1);
         [sum, r.outside]
     }
 }
 
 function! {
-    /// The same of values that are integers.
+    /// [`ShiftedUpdateFunction`] for values that are integers, which have no exponent.
     pub struct IntegerUpdateFunction { numerics: Arc<Numerics> }
     name(this) = {
         let n = &this.numerics;
@@ -76,7 +77,7 @@ function! {
 }
 
 function! {
-    /// `o / l` by the reciprocal of l.
+    /// The result `o / l`, as `o r 2^-right`. o is normalised and cut to the kept significand bits first.
     pub struct FixedScaleFunction { numerics: Arc<Numerics> }
     name(this) = format!("fixed_{}_scale_{}", accumulator_bits(&this.numerics), result_ident(&this.numerics));
     doc = format!(
@@ -105,14 +106,14 @@ function! {
             false => normalised.append_zeros(kept_bits - bits),
         };
         let product = kept.named("kept").mul(&r).named("product");
-        // r is above 1/2, and what was kept of o has its leading one.
+        // r is above 1/2, and the kept significand of o has its leading one.
         let (significand, product_zeros) = normalise_within(&product, 2);
         let wide = (fmt.exponent_bits.max(from.exponent_bits) + 2)
             .max(bits_for(bits as u64) + 3)
             .max(sum_exponent_bits() + 2)
             .max(product_zeros.width() + 2)
             .max(rebias_bits(rebias));
-        // The accumulator's top bit weighs 2^(guard) 2^(x - bias + 1); the product has one integer bit more.
+        // The top bit of the accumulator weighs 2^(guard) 2^(x - bias + 1); the product has one integer bit more.
         let constant = W::constant(wide, (guard_bits(n) as i32 + 2 + rebias) as i64 as u64 & ones(wide));
         let exponent = x.zext(wide)
             .add(&constant)

@@ -1,13 +1,13 @@
-//! The lane of FA2 `lazy-reference`, see [`super::lazy_reference`].
+//! The lane of FA2 `lazy-reference`, whose scalar path is [`super::lazy_reference`].
 //!
 //! ```text
 //!  o <- o 2^-delta + v e          delta = 0 but where the reference moves
 //!  result = o r 2^-right          by the multiplier of v e, which is idle after a query's last key
 //! ```
 //!
-//! Rescaling takes delta off the exponent and nothing else: exact, and below the smallest normal number rounded towards
-//! zero. As in the [shared](super::shared_lane::SHARED) lane a first key loads v, so that the multiplier is free for the
-//! final scale of the query before.
+//! Rescaling subtracts delta from the exponent. That is exact but below the smallest normal number, where it rounds
+//! towards zero. As in the [shared](super::shared_lane::SHARED) lane a first key loads v, so the multiplier is free for
+//! the final scale of the query before.
 
 use super::lazy_reference::delta_bits;
 use super::shared_lane::{FactorProductFunction, SHARED};
@@ -22,7 +22,7 @@ use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
-    /// The accumulator relative to the new reference.
+    /// The accumulator relative to the new reference, `o 2^-delta`.
     pub struct RescaleFunction { accumulator: Format, delta_bits: u32 }
     name(this) = format!("{}_rescale_{}", this.accumulator.ident(), this.delta_bits);
     doc = match this.accumulator.subnormals {
@@ -35,7 +35,7 @@ function! {
         let format = this.accumulator;
         let u = unpack(format, &o, "o");
         let wide = format.exponent_bits.max(this.delta_bits) + 1;
-        // The exponent field that is left is one more than this.
+        // One less than the exponent field of the result; negative below the smallest normal number.
         let above = u.exponent.zext(wide).sub(&delta.zext(wide)).sub(&W::constant(wide, 1)).named("above_least");
         let normal = above.msb().not();
         let field = normal.repeat(format.exponent_bits).and(&above.slice(0, format.exponent_bits));
@@ -56,7 +56,7 @@ function! {
 }
 
 function! {
-    /// What the multiplier works on.
+    /// The operand of the multiplier: the accumulator for the final scale, else v.
     pub struct LazyOperandFunction { formats: LaneFormats }
     name(this) = format!("{}_lazy_operand", lane_suffix(this.formats));
     doc = "y = scale ? o : v.";
@@ -65,7 +65,8 @@ function! {
     eval<W> { [scale.select(&o, &widen(this.formats.value, &v, this.formats.accumulator))] }
 }
 
-/// One element of o: `o <- load ? v : o 2^-delta + v e`; when `done`, `e` is the final scale and multiplies the accumulator.
+/// One element of o: `o <- load ? v : o 2^-delta + v e`. While `done` is high, `e` is the final scale, and the result
+/// is `o e`.
 pub const LAZY: LaneKind = LaneKind {
     name: |n| format!("fa2_lazy_lane_{}", lane_suffix(LaneFormats::new(n, n.product))),
     lane,

@@ -1,5 +1,7 @@
-//! FA2 whose reference moves rarely, and by whole octaves: FlashAttention-4's conditional rescaling, whose threshold is 8 in
-//! log2 units, too. Scores are in base 2, and T is the slack ([`LAZY_SLACK`](flashd_spec::config::LAZY_SLACK)).
+//! The scalar path of FA2 `lazy-reference`: the reference moves rarely, and by whole octaves.
+//!
+//! This is FlashAttention-4's conditional rescaling, whose threshold also is 8 in log2 units. Scores are in base 2, and
+//! T is the slack ([`LAZY_SLACK`](flashd_spec::config::LAZY_SLACK)).
 //!
 //! ```text
 //!  first key         m <- s                                   l <- 1              o <- v
@@ -9,14 +11,14 @@
 //!  result            o / l
 //! ```
 //!
-//! * m is the first score plus an integer. With m an integer itself, a first key would have to be multiplied by
-//!   `2^(s - m)` in the very cycle in which a lane's multiplier scales the result of the query before; from the first score
-//!   on, its exponential is 1 and v is loaded, so that one multiplier a lane does. A move is a whole number of octaves either way,
-//!   so that rescaling l is a shift, and rescaling o takes delta off its exponent.
-//! * Moves round down: m is never above the largest score, as FA2's maximum is not, so that what is held is at most what FA2
-//!   holds; and it never exceeds the range of a score.
-//! * l has T more integer bits: 65,536 scores at `s - m = T` make `2^(16 + T)`, which fits.
-//! * Factors go to the lanes relative to `2^T`, as `2^-tau` with `tau = T - (s - m) >= 0`; the lanes' multipliers put the T
+//! * m is the first score plus an integer. So the exponential of a first key is 1, and the lane loads v without a
+//!   product. If m itself were an integer, a first key would need a product `2^(s - m) v` in the very cycle in which
+//!   the multiplier of the lane scales the result of the query before, and a lane would need two multipliers.
+//! * m moves by whole octaves: rescaling l is a shift, and rescaling o subtracts delta from its exponent.
+//! * Moves round down, so m is never above the largest score, just as FA2's maximum. Hence this variant holds at most
+//!   the steps that FA2 holds, and m stays within the range of a score.
+//! * l has T more integer bits: 65,536 scores with `s - m = T` give exactly `2^(16 + T)`.
+//! * The lanes get factors relative to `2^T`: `2^-tau` with `tau = T - (s - m) >= 0`. Their multipliers put the T
 //!   octaves back.
 
 use super::reference::{reference_bits, tau_bits};
@@ -34,16 +36,16 @@ use crate::word::bits_for;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// Bits of a shift of l and of the accumulators: as many as a difference of scores has octaves, but all ones shifts
-/// everything out.
+/// Width of delta, which shifts l and the accumulators: enough for the octaves of any difference of scores, or fewer if
+/// a saturated delta shifts everything out anyway.
 pub fn delta_bits(n: &Numerics) -> u32 {
-    // The accumulator's exponents, and as many places at most.
+    // All ones exceeds the range of the accumulator's exponents, and the width of l.
     let everything = (n.accumulator.exponent_bits + 1).max(bits_for(n.sum_bits().into()));
     everything.min(reference_bits(n))
 }
 
 function! {
-    /// The reference.
+    /// The next reference, and the decision whether a step updates.
     pub struct LazyReferenceNextFunction { numerics: Arc<Numerics> }
     name(this) = "lazy_reference_next";
     doc = {
@@ -69,7 +71,7 @@ function! {
         let step = moves.repeat(octaves.width()).and(&octaves).named("step");
         let moved = reference.drop_low(fs).add(&step.slice(0, bits - fs)).concat(&reference.slice(0, fs));
         let next = first.select(&score, &moved.named("moved_reference"));
-        // The distance to the new reference.
+        // The score less the new reference.
         let rest = above.not().repeat(octaves.width()).and(&octaves).concat(&x.slice(0, fs)).named("rest");
         let distance = first.not().repeat(bits + 1).and(&rest).named("distance");
         let wide = tau_bits(n);
@@ -84,7 +86,7 @@ function! {
 }
 
 function! {
-    /// `2^-tau` as the lanes' factor.
+    /// `2^-tau` as the factor of the lanes.
     pub struct LazyFactorFunction { numerics: Arc<Numerics> }
     name(this) = format!("lazy_factor_m{}", this.numerics.factor_significand);
     doc = format!("e = {{right, m}}: 2^-tau = m * 2^-({} + right).", this.numerics.factor_significand - 1);
@@ -99,7 +101,7 @@ function! {
 }
 
 function! {
-    /// The running sum.
+    /// The next running sum l, saturating.
     pub struct LazySumFunction { numerics: Arc<Numerics> }
     name(this) = format!("lazy_sum_next_m{}", this.numerics.factor_significand);
     doc = format!("sum_next = (sum >> delta) + e * 2^{}, saturating; without the old sum for a first key.", this.numerics.slack);
@@ -112,7 +114,7 @@ function! {
         let n = &this.numerics;
         let (bits, w) = (n.sum_bits(), n.factor_significand);
         let before = first.not().repeat(bits).and(&sum).shr(&delta).named("sum_shifted");
-        // m 2^(FL - (WM - 1) + T) 2^-right, with one more bit for rounding half up.
+        // m 2^(FL - (WM - 1) + T) 2^-right, with one more fraction bit for rounding half up.
         let (m, right) = (e.slice(0, w), e.drop_low(w));
         let halves = m.append_zeros(n.state_fraction + 1 + n.slack).shr(&right).drop_low(w - 1).named("e_halves");
         let addend = halves.zext(bits + 2).add(&W::constant(bits + 2, 1)).drop_low(1).named("e_fixed");
@@ -122,7 +124,7 @@ function! {
 }
 
 function! {
-    /// The factor of lanes whose multiplier also does the final scale.
+    /// The factor for lanes whose multiplier also does the final scale: the exponential, or the final scale.
     pub struct LazyScaleFunction { numerics: Arc<Numerics> }
     name(this) = format!("lazy_scale_m{}", this.numerics.factor_significand);
     doc = format!("factor = finish ? r * 2^-(right + {}) : e, as {{right, m}}.", this.numerics.slack);
@@ -133,7 +135,7 @@ function! {
     outputs { factor: factor_bits(&this.numerics, this.numerics.factor_significand), take: 1 }
     eval<W> {
         let n = &this.numerics;
-        // l is at least 1/2, and the slack more than an octave.
+        // l is at least 1/2, so right is at least -1. The slack is more than that, so the octave is not negative.
         let wide = right_bits(n).max(sum_exponent_bits() + 1);
         let octave = right.sext(wide).add(&W::constant(wide, n.slack.into())).slice(0, right_bits(n)).named("octave");
         let (scale, right) = significand_and_right(&r, &octave, n.factor_significand, right_bits(n));
@@ -141,10 +143,12 @@ function! {
     }
 }
 
-/// The scalar path of FA2 `lazy-reference`: reference, exponential and running sum, a stage each, and the reciprocal of the sum.
+/// The scalar path of FA2 `lazy-reference`: a pipeline stage each for reference, exponential and running sum, and the
+/// reciprocal of the sum.
 ///
-/// To the lanes go whether a step updates, that their registers take a factor, the factor (the step's exponential, or in the cycle of
-/// `finish` the final scale), how far the reference moves, and that the step is a first key.
+/// The lanes get `update`, the step updates o; `take`, they register a factor; `e`, the factor: the exponential of the
+/// step, or the final scale while `finish` is high; `delta`, the octaves by which the reference moves; and `load`, the
+/// step is a first key.
 pub fn lazy_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
     let form = FactorForm::Shift(n.factor_significand);
     let tag = Tag::module(
@@ -167,12 +171,12 @@ pub fn lazy_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInp
         let next = state.map_or(reference, |state| state.maximum_or(m, reference));
         m.next(reference_q, next);
         m.drive(takes, update);
-        // The exponential's stage.
+        // Stage of the exponential.
         let tau_q = m.register_if("tau_q", update, tau);
         let exp_delta_q = m.register_if("exp_delta_q", update, delta);
         let exp = StepFlags { first, step: valid, update }.register(m, "exp_");
         let [e] = m.call("exponential", LazyFactorFunction { numerics: numerics() }, [tau_q]);
-        // The sum's stage.
+        // Stage of the sum.
         let e_q = m.register_if("e_q", exp.update, e);
         let delta_q = m.register_if("delta_q", exp.update, exp_delta_q);
         let StepFlags { first: first_q, step: step_q, update: update_q } = exp.register(m, "");

@@ -1,4 +1,4 @@
-//! FA2's lane as the paper draws it, Alg. 2: two multipliers for the update and one for the division.
+//! FA2's lane as the paper draws it, Alg. 2: two multipliers for the update, and a third one for the division.
 
 use super::separate_lane::SEPARATE;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
@@ -8,7 +8,7 @@ use crate::units::{CanonicalFunction, MixedFunction, Operation};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// One element of o: `o <- load ? v : o c + v e`, then `o r` when `done`.
+/// One element of o: `o <- load ? v : o c + v e`. The result is `o r`, registered while `done` is high.
 pub const LITERAL: LaneKind = LaneKind {
     name: |n| format!("fa2_literal_lane_{}_{}", n.formats.v.ident(), n.accumulator.ident()),
     lane,

@@ -1,4 +1,5 @@
-//! The literal variant's maximum and two exponentials, everything in the format: Alg. 2 as the paper has it.
+//! The scalar path of FA2 `literal`, Alg. 2 as the paper prints it: maximum, two exponentials and sum, all in the
+//! format of the operands.
 
 use super::scalars::step_ports;
 use crate::arith::exp::{exp_unit, reciprocal_unit};
@@ -11,7 +12,7 @@ use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
-    /// An exponential in the format, or 1 for a first key.
+    /// An exponential `e^x`, rounded to the format; 1 for a first key.
     pub struct LiteralExpFunction { numerics: Arc<Numerics> }
     name(this) = format!("{}_exp_or_one", this.numerics.formats.q.ident());
     doc = format!("y = first ? 1 : exp(x), x <= 0, {} PWL segments.", this.numerics.exp.exp.segments);
@@ -25,7 +26,7 @@ function! {
 }
 
 function! {
-    /// `first ? a : b`.
+    /// Chooses between two words: `y = first ? a : b`.
     pub struct FirstSelectFunction { numerics: Arc<Numerics> }
     name(this) = format!("{}_first_select", this.numerics.formats.q.ident());
     doc = "y = first ? a : b.";
@@ -35,7 +36,7 @@ function! {
 }
 
 function! {
-    /// `1 / l` in the format.
+    /// `1 / l`, rounded to the format.
     pub struct ReciprocalFunction { numerics: Arc<Numerics> }
     name(this) = format!("{}_reciprocal_finite", this.numerics.formats.q.ident());
     doc = "y = 1 / sum; the unit rests unless the sum is final.";
@@ -48,10 +49,10 @@ function! {
     }
 }
 
-/// The running sum in the format; its reciprocal.
+/// The running sum `l <- l c + e` in the format. Returns its reciprocal, which is valid while `finish` is high.
 ///
-/// Of a step, by the names of the ports: it updates (`update`), is a `first` key, `c = exp(m_old - m)` and `e = exp(s - m)`, and the sum
-/// is final (`finish`).
+/// `step` are, by name: the step updates (`update`), it is a first key (`first`), `c = exp(m_old - m)`,
+/// `e = exp(s - m)`, and the sum is final (`finish`).
 fn literal_sum(around: &mut Module, n: &Arc<Numerics>, step: [(&str, Wire); 5]) -> Wire {
     let format = n.formats.q;
     let tag = Tag::module(format!("{}_literal_sum", format.ident()), "l <- l * c + e, and its reciprocal.");
@@ -69,10 +70,11 @@ fn literal_sum(around: &mut Module, n: &Arc<Numerics>, step: [(&str, Wire); 5]) 
     })
 }
 
-/// The scalar path of the literal variant, everything in the format: maximum and two exponentials, sum, and its reciprocal.
+/// The scalar path of FA2 `literal`: a pipeline stage for maximum and exponentials, one for the sum, and the reciprocal
+/// of the sum.
 ///
-/// The lanes get whether a step updates, `c = exp(m_old - m)`, `e = exp(s - m)`, whether it is a first key, and in the cycle of `finish`
-/// the sum's reciprocal.
+/// The lanes get `update`, the step updates o; `c = exp(m_old - m)`; `e = exp(s - m)`; `load`, the step is a first key;
+/// and `r`, the reciprocal of the sum while `finish` is high.
 pub fn literal_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
     let format = n.formats.q;
     let tag = Tag::module(
@@ -84,7 +86,7 @@ pub fn literal_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarIn
     around.part("weight", tag, |m| {
         let [score, valid, first, finish] = step_ports(m, inputs);
 
-        // The exponentials' stage.
+        // Stage of the exponentials.
         let score_q = m.register_if("score_q", valid, score);
         let valid_q = m.register_reset("valid_q", 0, valid);
         let exp_first_q = m.register("exp_first_q", first);
@@ -97,7 +99,7 @@ pub fn literal_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarIn
         let [new_difference] = m.call("new_difference", of(Operation::Sub), [score_q, maximum]);
         let [old_exp] = m.call("old_exp", exp(), [old_difference, exp_first_q]);
         let [new_exp] = m.call("new_exp", exp(), [new_difference, exp_first_q]);
-        // The sum's stage.
+        // Stage of the sum.
         let c_q = m.register_if("c_q", valid_q, old_exp);
         let e_q = m.register_if("e_q", valid_q, new_exp);
         let first_q = m.register("first_q", exp_first_q);

@@ -1,4 +1,5 @@
-//! FA2's scalar path with a reference that follows the exponent of l, see [`super::reference`].
+//! The scalar path of FA2 `log-reference`, whose reference follows the exponent of l; [`super::reference`] compares the
+//! two.
 
 use super::reference::{factor_to_sum, hold_text, reference_bits, tau_bits};
 use super::scalars::{state_outputs, state_ports, step_ports};
@@ -15,7 +16,7 @@ use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
-    /// Everything that a log-reference step decides, from the score to the new sum.
+    /// One step of the loop over keys: the next reference and sum, and the scalars for the lanes.
     pub struct LogReferenceNextFunction { numerics: Arc<Numerics> }
     name(this) = format!("log_reference_next_m{}", lane_bits(&this.numerics).w);
     doc = {
@@ -55,7 +56,7 @@ function! {
         let update = match n.hold_threshold {
             None => valid,
             Some(threshold) => {
-                // With the old reference, score - reference <= -T <=> tau >= T + 1.
+                // Relative to the old reference, score - reference <= -T <=> tau >= T + 1.
                 let far = above.not().and(&tau.at_least(threshold + (1 << fs))).named("far");
                 valid.and(&first.or(&far.not()))
             }
@@ -65,14 +66,14 @@ function! {
     }
 }
 
-/// Width of l in [1, 2).
+/// Width of l, which stays below 2: FL + 1.
 pub fn log_sum_bits(n: &Numerics) -> u32 {
     n.log_sum_bits()
 }
 
-/// The scalar path of FA2 `log-reference`: reference and sum in one loop.
+/// The scalar path of FA2 `log-reference`: one pipeline stage with the loop over reference and sum.
 ///
-/// To the lanes go the same scalars as of [`maximum_reference`](super::reference::maximum_reference).
+/// The lanes get the same scalars as from [`maximum_reference`](super::reference::maximum_reference).
 pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
     let tag = Tag::module(
         format!("log_reference_m{}", lane_bits(n).w),
@@ -82,7 +83,7 @@ pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInpu
         let [score, valid, first, finish] = step_ports(m, inputs);
         let state = state_ports(m, inputs);
 
-        // The loop's stage.
+        // Stage of the loop.
         let score_q = m.register_if("score_q", valid, score);
         let valid_q = m.register_reset("valid_q", 0, valid);
         let loop_first_q = m.register("loop_first_q", first);
@@ -98,13 +99,13 @@ pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInpu
         }
         m.next_all(&[reference_q, sum_q], &next);
         m.drive(takes, update);
-        // The lanes' stage.
+        // Stage of the scalars for the lanes.
         let e_q = m.register_if("e_q", update, e);
         let delta_q = m.register_if("delta_q", update, delta);
         let first_q = m.register("first_q", loop_first_q);
         let step_q = m.register_reset("step_q", 0, valid_q);
         let update_q = m.register_reset("update_q", 0, update);
-        // l at the value stage.
+        // l, one stage later, in the cycle of `finish`.
         let final_sum_q = m.register("final_sum_q", sum_q);
         let function = SumReciprocalFunction { numerics: n.clone(), bits: log_sum_bits(n) };
         let [r, right] = m.call("reciprocal", function, [final_sum_q, finish]);

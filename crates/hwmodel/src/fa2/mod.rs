@@ -1,4 +1,4 @@
-//! FlashAttention-2: scalar paths, lanes, and what the variants of them have in common.
+//! FlashAttention-2: the scalar path and the lane of each variant, and what the variants share.
 //!
 //! | variant | scalar path | lane |
 //! | --- | --- | --- |

@@ -1,10 +1,10 @@
-//! FA2 in fixed point: `l` and `o` relative to a reference that is an integer power of two, so that moving the
-//! reference is a shift. Scores are in base 2.
+//! FA2 in fixed point with an integer reference. `l` and `o` are relative to a power of two, `2^M` or `2^R`, so moving
+//! the reference is a shift. Scores are in base 2.
 //!
-//! * [`maximum_reference`]: the reference is the smallest integer M at or above the maximum. `e = 2^(s - M)`;
-//!   `l` and `o` shift right when M grows, and grow with the number of keys: they need guard bits.
-//! * [`log_reference`](super::log_reference::log_reference): the reference R follows the exponent of l, which stays in [1, 2). That costs a longer loop,
-//!   and saves the guard bits.
+//! * [`maximum_reference`]: M is the smallest integer at or above the maximum, and `e = 2^(s - M)`. `l` and `o` shift
+//!   right when M grows. They grow with the number of keys, so they need guard bits.
+//! * [`log_reference`](super::log_reference::log_reference): R follows the exponent of l, which stays in [1, 2). The
+//!   loop is longer, but guard bits for many keys are not necessary.
 
 use super::scalars::{StepFlags, state_outputs, state_ports, step_ports};
 use super::widths::delta_bits;
@@ -20,17 +20,19 @@ use crate::word::Word;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// Width of the reference: an integer from `-2^IS` to `2^IS`.
+/// Width of the reference, two's complement: an integer from `-2^IS` to `2^IS`, in `log-reference` plus the exponent of
+/// l.
 pub fn reference_bits(n: &Numerics) -> u32 {
     n.reference_bits()
 }
 
-/// Width of `tau = reference - s`, never negative, FS fraction bits.
+/// Width of tau, unsigned with FS fraction bits: the reference less the score. `lazy-reference` adds the slack,
+/// `log-reference` 1.
 pub(super) fn tau_bits(n: &Numerics) -> u32 {
     n.score_bits() + 2
 }
 
-/// For the header of a module: when a step holds, if any does.
+/// The hold rule for the header of a module; empty without one.
 pub(super) fn hold_text(n: &Numerics) -> String {
     n.hold_threshold.map_or(String::new(), |t| {
         format!("; holds when score - reference <= -{}", t as f64 / (n.score_fraction as f64).exp2())
@@ -38,7 +40,7 @@ pub(super) fn hold_text(n: &Numerics) -> String {
 }
 
 function! {
-    /// The maximum's reference.
+    /// The next reference `M <- max(M, ceil(s))`, and the decision whether a step updates.
     pub struct MaximumReferenceNextFunction { numerics: Arc<Numerics> }
     name(this) = "maximum_reference_next";
     doc = {
@@ -73,7 +75,7 @@ function! {
 }
 
 function! {
-    /// `2^-tau` as the lanes' factor.
+    /// `2^-tau` as the factor of the lanes.
     pub struct TauFactorFunction { numerics: Arc<Numerics> }
     name(this) = format!("tau_factor_m{}", lane_bits(&this.numerics).w);
     doc = format!("e = {{right, m}}: 2^-tau = m * 2^-({} + right).", lane_bits(&this.numerics).w - 1);
@@ -87,11 +89,11 @@ function! {
     }
 }
 
-/// A factor in the fixed point of l, times `2^left`: FL fraction bits, rounded half up.
+/// A factor e times `2^left` in the fixed point of l: FL fraction bits, rounded half up.
 pub(super) fn factor_to_sum<W: Word>(n: &Numerics, e: &W, left: u32) -> W {
     let w = n.factor_significand;
     let (m, right) = (e.slice(0, w), e.drop_low(w));
-    // m 2^(FL - (WM - 1) + left) 2^-right, with one more bit for rounding.
+    // m 2^(FL - (WM - 1) + left) 2^-right, with one more fraction bit for rounding.
     let place = n.state_fraction + 1 + left;
     let placed = m.append_zeros(place).shr(&right).drop_low(w - 1).named("e_halves");
     let wide = placed.width() + 1;
@@ -99,7 +101,7 @@ pub(super) fn factor_to_sum<W: Word>(n: &Numerics, e: &W, left: u32) -> W {
 }
 
 function! {
-    /// The running sum relative to the maximum's reference.
+    /// The next running sum l, relative to the reference, saturating.
     pub struct ShiftedSumFunction { numerics: Arc<Numerics> }
     name(this) = format!("shifted_sum_next_m{}", lane_bits(&this.numerics).w);
     doc = "sum_next = (sum >> delta) + e, saturating; e for a first key. overflow = the sum exceeds 65,536.";
@@ -121,10 +123,12 @@ function! {
     }
 }
 
-/// The scalar path of FA2 `fixed`: reference, exponential and running sum, a stage each.
+/// The scalar path of FA2 `fixed`: a pipeline stage each for reference, exponential and running sum, and the reciprocal
+/// of the sum.
 ///
-/// The lanes get whether a step updates, its exponential, how far the reference moves, whether it is a first key, and in the cycle of
-/// `finish` the sum's reciprocal. `overflow` says that the sum is beyond what the accumulators can hold.
+/// The lanes get `update`, the step updates o; `e`, its exponential; `delta`, the octaves by which the reference moves;
+/// `load`, the step is a first key; and while `finish` is high `r` and `right`, the reciprocal `r 2^-right` of the sum.
+/// `overflow` says that the sum exceeds 65,536, which the accumulators cannot hold.
 pub fn maximum_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
     let tag = Tag::module(
         format!("maximum_reference_m{}", lane_bits(n).w),
@@ -143,12 +147,12 @@ pub fn maximum_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &Scalar
         let next = state.map_or(reference, |state| state.maximum_or(m, reference));
         m.next(reference_q, next);
         m.drive(takes, update);
-        // The exponential's stage.
+        // Stage of the exponential.
         let tau_q = m.register_if("tau_q", update, tau);
         let exp_delta_q = m.register_if("exp_delta_q", update, delta);
         let exp = StepFlags { first, step: valid, update }.register(m, "exp_");
         let [e] = m.call("exponential", TauFactorFunction { numerics: numerics() }, [tau_q]);
-        // The sum's stage.
+        // Stage of the sum.
         let e_q = m.register_if("e_q", exp.update, e);
         let delta_q = m.register_if("delta_q", exp.update, exp_delta_q);
         let StepFlags { first: first_q, step: step_q, update: update_q } = exp.register(m, "");

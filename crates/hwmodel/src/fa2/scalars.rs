@@ -1,11 +1,12 @@
-//! Ports that the scalar paths have in common.
+//! Ports, flags and restores that the scalar paths of FA2 share.
 
 use crate::attention::delay::delay;
 use crate::attention::partial::RestoreFunction;
 use crate::attention::scalar_path::ScalarInputs;
 use crate::rtl::{Module, Wire};
 
-/// What all of them get, inside: clock, reset, and of a step score, valid, first and, at the value stage, finish.
+/// Declares the clock, the reset and the inputs of a scalar path: `score`, `valid`, `first` and `finish`, as in
+/// [`ScalarInputs`].
 ///
 /// # Panics
 /// Without `finish`: FA2's lanes divide at the end of a query.
@@ -15,18 +16,18 @@ pub(super) fn step_ports(m: &mut Module, inputs: &ScalarInputs) -> [Wire; 4] {
     [score, valid, first, m.input("finish", finish)]
 }
 
-/// The flags of a step on its way through the stages.
+/// The flags of a step in a pipeline stage.
 pub(super) struct StepFlags {
-    /// It is the first key of its query.
+    /// The step is the first of its query.
     pub first: Wire,
-    /// A step is at this stage.
+    /// A step is in this stage.
     pub step: Wire,
-    /// It updates the lanes; a held step does not.
+    /// The step updates state and lanes; it is not held.
     pub update: Wire,
 }
 
 impl StepFlags {
-    /// The flags a stage later, by registers whose names begin with a prefix.
+    /// Registers the flags for the next stage. The names of the registers begin with `prefix`.
     pub(super) fn register(&self, m: &mut Module, prefix: &str) -> StepFlags {
         StepFlags {
             first: m.register(format!("{prefix}first_q"), self.first),
@@ -36,19 +37,19 @@ impl StepFlags {
     }
 }
 
-/// A partial result that takes the place of a first key.
+/// The inputs of a restore: a flag, and the scalars of the state.
 #[derive(Clone, Copy)]
 pub(super) struct State {
-    /// The step at the score stage is one.
+    /// The step is a restore; at the score stage, unless delayed.
     pub step: Wire,
-    /// Its maximum, or reference.
+    /// The maximum or reference m of the state.
     pub maximum: Wire,
-    /// Its sum.
+    /// The running sum l of the state.
     pub sum: Wire,
 }
 
 impl State {
-    /// The same so many cycles later.
+    /// Delays all three by `cycles` cycles.
     pub(super) fn later(&self, m: &mut Module, cycles: usize) -> State {
         State {
             step: delay(m, ("state_q", 0), self.step, cycles),
@@ -57,34 +58,34 @@ impl State {
         }
     }
 
-    /// What the register of the maximum or reference takes, and where a state comes that.
+    /// The next value of the register of the maximum or reference: `next`, or m of the state on a restore.
     pub(super) fn maximum_or(&self, m: &mut Module, next: Wire) -> Wire {
         let restore = RestoreFunction { width: next.width() };
         m.call(("restored_m", 0), restore, [next, self.maximum, self.step])[0]
     }
 
-    /// What the register of the sum takes, so many cycles behind that of the reference.
+    /// [`State::sum_or`] for a register of the sum that stands `cycles` stages behind that of the reference.
     pub(super) fn sum_or_later(&self, m: &mut Module, next: Wire, cycles: usize) -> Wire {
         let step = delay(m, ("state_q", 0), self.step, cycles);
         let sum = delay(m, ("state_l_q", 0), self.sum, cycles);
         State { step, sum, ..*self }.sum_or(m, next)
     }
 
-    /// The same of the sum's.
+    /// The next value of the register of the sum: `next`, or l of the state on a restore.
     pub(super) fn sum_or(&self, m: &mut Module, next: Wire) -> Wire {
         let restore = RestoreFunction { width: next.width() };
         m.call(("restored_l", 0), restore, [next, self.sum, self.step])[0]
     }
 }
 
-/// The outputs of a state: maximum or reference, and sum.
+/// Declares the outputs `o_m`, the maximum or reference, and `o_l`, the sum. None without partial results.
 pub(super) fn state_outputs(m: &mut Module, state: Option<State>, maximum: Wire, sum: Wire) -> Vec<Wire> {
     let outputs =
         state.map(|_| [("o_m", maximum), ("o_l", sum)].map(|(name, wire)| m.outputs(name, &[wire])[0]));
     outputs.into_iter().flatten().collect()
 }
 
-/// Its ports, where there are partial results.
+/// Declares the inputs of a restore: `state`, `state_m` and `state_l`. None without partial results.
 pub(super) fn state_ports(m: &mut Module, inputs: &ScalarInputs) -> Option<State> {
     let (Some(step), &[maximum, sum]) = (inputs.state, inputs.state_scalars) else { return None };
     let [step, maximum, sum] = [("state", step), ("state_m", maximum), ("state_l", sum)]

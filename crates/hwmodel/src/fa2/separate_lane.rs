@@ -1,4 +1,5 @@
-//! FA2's output update, and a final scale by a multiplier of its own: what (3) divides in every step is divided once.
+//! FA2's output update, and a final scale in a multiplier of its own. (3) divides by l in every step; here the result
+//! is divided once.
 
 use crate::arith::normalise::normalise_product;
 use crate::arith::round::{Unrounded, round_pack};
@@ -15,7 +16,7 @@ use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
-    /// `o / l` by the reciprocal of l.
+    /// The result `o / l`, as `o r 2^-right`.
     pub struct ScaleFunction { accumulator: Format, format: Format, r_fraction: u32 }
     name(this) = format!("{}_{}_scale", this.accumulator.ident(), this.format.ident());
     doc = "y = o * r * 2^-right, one rounding.";
@@ -26,7 +27,7 @@ function! {
         let product = u.significand.mul(&r).named("product");
         // r is above 1/2.
         let (significand, leading_zeros) = normalise_product(this.accumulator, &product, 2);
-        // The product's top bit weighs 2^(e_o + 1 - bias) 2^-right, r having one integer bit.
+        // The top bit of the product weighs 2^(e_o + 1 - bias) 2^-right, because r has one integer bit.
         let rebias = this.format.bias - this.accumulator.bias;
         let wide = (this.accumulator.exponent_bits + 2)
             .max(leading_zeros.width() + 2)
@@ -41,7 +42,8 @@ function! {
     }
 }
 
-/// One element of o: `o <- moved ? o e + v : o + v e` with `o = 0` before a first key, then `o r 2^-right` when `done`.
+/// One element of o: `o <- moved ? o e + v : o + v e`, with `o = 0` before a first key. The result is `o r 2^-right`,
+/// registered while `done` is high.
 pub const SEPARATE: LaneKind = LaneKind {
     name: |n| format!("fa2_lane_{}", lane_suffix(LaneFormats::new(n, n.product))),
     lane,
@@ -65,7 +67,7 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
 
         let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
         let o = m.state_if("o_q", f.accumulator.width(), update);
-        // Which operand the exponential multiplies.
+        // The exponential multiplies o if the maximum moved, else v.
         let function = LaneOperandsFunction { formats: f };
         let [multiplicand, addend] = m.call("operands", function, [load, moved, o, v]);
         let function = MixedFunction::of(Operation::Mul, f.accumulator, f.weight, f.inner);

@@ -1,4 +1,5 @@
-//! The lane of FA2 `shared-log-reference`, see [`super::shared_log_reference`]: fixed point, and one multiplier.
+//! The lane of FA2 `shared-log-reference`: fixed point, and one multiplier for update and final scale. Its scalar path
+//! is [`super::shared_log_reference`].
 //!
 //! ```text
 //!  step        o <- (o >> delta) + v e     multiplier: significand of v (p bits) times that of e (WM)
@@ -6,13 +7,14 @@
 //!  result      o r                         multiplier: the top of |o| (KO bits) times the significand of r (WM)
 //! ```
 //!
-//! A query's result is scaled in the cycle after its last update. The step at the lanes is none then or the first of the
-//! next query, which needs no product. So there is no bubble.
+//! The lane scales the result of a query in the cycle after its last update. In that cycle it has no step, or the first
+//! one of the next query, which needs no product. So there is no bubble.
 //!
-//! KO is p + 3, its last bit a one in the middle of what is dropped, and WM p + 2. Measured on recorded heads: one bit less of KO
-//! makes the mean error up to 7 % larger than that of `log-reference`, whose second multiplier takes p + 4 bits by p + 6 and whose
-//! exponentials have p; one more of WM takes up to 1 % off the error and adds 2 % to the core. With these widths the error is
-//! that of `log-reference` within 1 %, mostly below it, because e gets what r needs.
+//! KO is p + 3, and its last bit is a 1, the middle of what is dropped. WM is p + 2. Measured on recorded heads, the
+//! mean error is within 1 % of that of `log-reference`, mostly below it, because e has the bits that r needs. (The
+//! second multiplier of `log-reference` takes p + 4 by p + 6 bits, and its exponentials have p bits.) With one bit less
+//! in KO the error is up to 7 % larger than that of `log-reference`. One bit more in WM reduces the error by up to 1 %
+//! and enlarges the core by 2 %.
 
 use super::separate_lane::SEPARATE;
 use super::shared_lane::SHARED;
@@ -34,7 +36,7 @@ use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
-    /// The value relative to the largest.
+    /// The value, aligned to the largest exponent of the values, as significand and right shift.
     pub struct RelativeValueFunction { format: Format }
     name(this) = format!("{}_relative_value", this.format.ident());
     doc = "v = significand * 2^-right relative to 2^(x + 1), x the largest exponent field of the values; outside: v's exponent\nis larger, and counts as x with the largest significand.";
@@ -46,7 +48,7 @@ function! {
     }
 }
 
-/// Width of the factor.
+/// Width of the factor `{right, m}`.
 fn e_bits(n: &Numerics) -> u32 {
     factor_bits(n, n.factor_significand)
 }
@@ -62,7 +64,7 @@ fn zeros_bits(n: &Numerics) -> u32 {
 }
 
 function! {
-    /// The accumulator as the multiplier takes it.
+    /// The top of |o|, normalised, as an operand of the multiplier.
     pub struct KeptFunction { numerics: Arc<Numerics> }
     name(this) = format!("kept_{}_of_{}", this.numerics.kept_significand(), accumulator_bits(&this.numerics));
     doc = format!(
@@ -84,7 +86,7 @@ function! {
 }
 
 function! {
-    /// The lane's only product.
+    /// The product of the lane's only multiplier.
     pub struct SharedProductFunction { numerics: Arc<Numerics> }
     name(this) = format!("shared_product_{}_{}", this.numerics.kept_significand(), this.numerics.factor_significand);
     doc = "product = (done ? kept : significand) * m, e = {right, m}, kept being zero unless done.";
@@ -101,7 +103,7 @@ function! {
 }
 
 function! {
-    /// The accumulator's next value.
+    /// The next value of the accumulator.
     pub struct SharedUpdateFunction { numerics: Arc<Numerics> }
     name(this) = {
         let n = &this.numerics;
@@ -116,7 +118,8 @@ function! {
     eval<W> {
         let n = &this.numerics;
         let (bits, w) = (accumulator_bits(n), n.factor_significand);
-        // |v| e = product 2^-(p + WM - 1) 2^-shift, below 1; without a product e = 2^(WM - 1) 2^-(WM - 1).
+        // |v| e = product 2^-(p + WM - 1) 2^-shift, below 1. A first key has e = 1: its v is placed like a product
+        // with m = 2^(WM - 1).
         let product = product.slice(0, n.formats.v.precision() + w);
         let placed = significand.append_zeros(w - 1).zext(product.width());
         let addend = load.select(&placed, &product).named("addend");
@@ -130,13 +133,13 @@ function! {
         let base = shift_right_signed(&before, &delta).named("o_shifted");
         let term = magnitude.slice(0, fraction).zext(bits).xor(&negative.repeat(bits)).named("term");
         let carry = guard.xor(&negative).named("carry");
-        // A one below the last place lets the same adder take the carry.
+        // A 1 below the last place adds the carry in the same adder.
         [base.concat(&W::constant(1, 1)).add(&term.concat(&carry)).named("o_next_halves").drop_low(1)]
     }
 }
 
 function! {
-    /// The product of accumulator and reciprocal, rounded.
+    /// The result `o / l`: the product of accumulator and reciprocal, rounded once.
     pub struct SharedResultFunction { numerics: Arc<Numerics> }
     name(this) = {
         let n = &this.numerics;
@@ -151,15 +154,16 @@ function! {
         let n = &this.numerics;
         let (from, fmt) = (n.formats.v, n.formats.o);
         let rebias = fmt.bias - from.bias;
-        // Both have their leading one.
+        // Both factors have their leading one.
         let (significand, product_zeros) = normalise_within(&product, 1);
-        // The reciprocal is at most 4, and above 1/2 but for its error, which a wide factor does not round away; the factor is a
-        // quarter of it: its octaves are 0 to 4.
+        // The reciprocal is at most 4. It is above 1/2 but for an error that a wide factor does not round away. The
+        // factor is a quarter of it, so right is 0 to 4 and 3 bits of it suffice.
         let right = e.slice(n.factor_significand, 3);
         let wide = (fmt.exponent_bits.max(from.exponent_bits) + 2)
             .max(bits_for(accumulator_bits(n) as u64) + 3)
             .max(rebias_bits(rebias));
-        // The accumulator's top bit weighs 2^(guard) 2^(x - bias + 1); the product has one integer bit more, and the factor is a quarter.
+        // The top bit of the accumulator weighs 2^(guard) 2^(x - bias + 1). The product has one integer bit more, and
+        // the factor is a quarter of the reciprocal.
         let constant = W::constant(wide, (guard_bits(n) as i32 + 4 + rebias) as i64 as u64 & ones(wide));
         let exponent = x.zext(wide)
             .add(&constant)
@@ -172,8 +176,8 @@ function! {
     }
 }
 
-/// One element of o: `o <- load ? v : (o >> delta) + v e` when `update`; when `done`, `e` is a quarter of the final scale and multiplies the
-/// accumulator.
+/// One element of o: `o <- load ? v : (o >> delta) + v e` while `update` is high. While `done` is high, `e` is a
+/// quarter of the final scale, and the result is `4 o e`.
 pub const SHARED_FIXED: LaneKind = LaneKind {
     name: |n| {
         format!("fa2_shared_fixed_lane_{}_{}_{}", lane_ident(n), accumulator_bits(n), n.factor_significand)

@@ -1,7 +1,7 @@
-//! FA2's lane whose multiplier also does the final scale.
+//! FA2's lane with one float multiplier for update and final scale.
 //!
-//! A query's result is scaled in the cycle after its last update. The lane's multiplier is idle then: the step
-//! at the lanes is none or the first of the next query, which only loads v. So there is no bubble.
+//! The lane scales the result of a query in the cycle after its last update. Its multiplier is idle then: the lane has
+//! no step, or the first one of the next query, which only loads v. So there is no bubble.
 
 use super::separate_lane::SEPARATE;
 use crate::arith::normalise::normalise_product;
@@ -19,7 +19,7 @@ use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
-    /// A float times a factor.
+    /// A float times a factor, `y = a m 2^-(WM - 1 + right) 2^up`.
     pub struct FactorProductFunction { from: Format, to: Format, significand: u32, factor_bits: u32, up: u32 }
     name(this) = match this.up {
         0 => format!("{}_{}_factor_product", this.from.ident(), this.to.ident()),
@@ -38,7 +38,7 @@ function! {
         // m has its leading one.
         let (significand, leading_zeros) = normalise_product(this.from, &product, 1);
         let wide = (this.from.exponent_bits.max(right.width()) + 2).max(bits_for(product.width() as u64) + 2);
-        // Both significands have one integer bit, so the product's top bit weighs 2.
+        // Both significands have one integer bit, so the top bit of the product weighs 2.
         let exponent = u.exponent.zext(wide)
             .add(&W::constant(wide, 1 + u64::from(this.up)))
             .sub(&right.zext(wide))
@@ -49,7 +49,7 @@ function! {
 }
 
 impl FactorProductFunction {
-    /// An accumulator times the shared factor, which counts from the slack above FA2's reference.
+    /// The product of an accumulator and the shared factor, which is relative to `2^slack`.
     pub fn of(f: LaneFormats, n: &Numerics) -> Self {
         let significand = n.factor_significand;
         let factor_bits = factor_bits(n, significand);
@@ -58,7 +58,7 @@ impl FactorProductFunction {
 }
 
 function! {
-    /// What the multiplier works on.
+    /// The operand of the multiplier: the accumulator for the final scale, else that of the update.
     pub struct ScaledOperandFunction { formats: LaneFormats }
     name(this) = format!("{}_scaled_operand", lane_suffix(this.formats));
     doc = "y = scale ? o : multiplicand.";
@@ -67,8 +67,8 @@ function! {
     eval<W> { [scale.select(&o, &multiplicand)] }
 }
 
-/// One element of o: the update as of the [separate](super::separate_lane::SEPARATE) lane; when `done`, `e` is the final scale and
-/// multiplies the accumulator as a whole.
+/// One element of o: updates like the [separate](super::separate_lane::SEPARATE) lane, but a first key only loads v.
+/// While `done` is high, `e` is the final scale, and the result is `o e`.
 pub const SHARED: LaneKind = LaneKind {
     name: |n| format!("fa2_shared_lane_{}", lane_suffix(LaneFormats::new(n, n.product))),
     lane,
@@ -89,7 +89,7 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
 
         let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
         let o = m.state_if("o_q", f.accumulator.width(), update);
-        // Which operand the exponential multiplies, or the accumulator as a whole.
+        // The factor multiplies o if the maximum moved, else v; for the final scale, o even if the step is a first key.
         let function = LaneOperandsFunction { formats: f };
         let [multiplicand, addend] = m.call("operands", function, [load, moved, o, v]);
         let function = ScaledOperandFunction { formats: f };

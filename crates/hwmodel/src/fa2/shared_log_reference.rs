@@ -1,4 +1,5 @@
-//! FA2's scalar path for fixed-point lanes whose multiplier also does the final scale. Scores are in base 2.
+//! The scalar path of FA2 `shared-log-reference`, for fixed-point lanes whose multiplier also does the final scale.
+//! Scores are in base 2.
 //!
 //! ```text
 //!  first key   R <- s                            l <- 1               o <- v
@@ -8,13 +9,13 @@
 //!  result      o r, r = 1/l in the format of e
 //! ```
 //!
-//! * As in [`log_reference`](super::log_reference) R follows the exponent of l, by whole octaves, so that sum and accumulators are
-//!   shifted and need no guard bits for many keys. But R is the first score plus an integer, not an integer: the
-//!   exponential of a first key is 1 and v enters as it is, so that the lanes' multiplier is free for the final
+//! * As in [`log_reference`](super::log_reference), R follows the exponent of l by whole octaves. Sum and accumulators
+//!   shift, and need no guard bits for many keys. But R is the first score plus an integer, not an integer. So the
+//!   exponential of a first key is 1, and the lane loads v without a product: its multiplier is free for the final
 //!   scale of the query before, which is due in that very cycle.
-//! * R rises to the score or above it, never below: exponentials are at most 1. A rise leaves at most half of l and
-//!   at least half for e, so that l stays in [1/2, 2), and a rise and a carry never come together. Tables have powers of two that are
-//!   a few last places short of 1/2: the divider takes an l from 1/4 on.
+//! * R rises to the score or above it, never below, so exponentials are at most 1. After a rise at most half of l is
+//!   left, and e is at least 1/2. So l stays in [1/2, 2), and a rise and a carry never come together. But powers of two
+//!   from a table may be a few last places below 1/2, so the divider accepts an l from 1/4 on.
 
 use super::log_reference::log_sum_bits;
 use super::reference::{factor_to_sum, tau_bits};
@@ -35,18 +36,18 @@ use crate::word::bits_for;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// Width of the reference: the range of a score and of the exponent of l, with the fraction of the first score.
+/// Width of the reference, two's complement with FS fraction bits: the range of a score plus the exponent of l.
 pub fn fine_reference_bits(n: &Numerics) -> u32 {
     n.fine_reference_bits()
 }
 
-/// Bits of a shift of the accumulators and of l: all ones shifts everything out.
+/// Width of delta, which shifts the accumulators and l; all ones shifts everything out.
 pub fn delta_bits(n: &Numerics) -> u32 {
     bits_for(accumulator_bits(n).max(log_sum_bits(n)).into())
 }
 
 function! {
-    /// Everything that a step decides, from the score to the new sum.
+    /// One step of the loop over keys: the next reference and sum, and the scalars for the lanes.
     pub struct SharedLogNextFunction { numerics: Arc<Numerics> }
     name(this) = format!("shared_log_next_m{}", this.numerics.factor_significand);
     doc = {
@@ -73,7 +74,8 @@ function! {
         let above = first.not().and(&below.msb()).named("score_is_above");
         let octaves = below.drop_low(fs);
         let bits = octaves.width();
-        // The floor of a negative distance, negated: what takes the reference to the score or less than an octave above.
+        // ceil(score - reference), as the negated floor of `below`. It takes the reference to the score or less than an
+        // octave above it.
         let jump = above.repeat(bits).and(&octaves.negate()).named("jump");
         let octave = first.or(&above).not().repeat(bits).and(&octaves);
         let fraction = first.not().repeat(fs).and(&below.slice(0, fs));
@@ -95,7 +97,7 @@ function! {
         let reference_next = first.select(&score.sext(risen.width()), &risen);
         let update = match n.hold_threshold {
             None => valid,
-            // tau of a first key and of a score above is less than an octave, and thresholds are more.
+            // A first key, or a score above the reference, has a tau of less than an octave, and thresholds are larger.
             Some(threshold) => valid.and(&tau.at_least(threshold).named("far").not()),
         };
         [reference_next, sum_next, delta, right.concat(&m), update]
@@ -103,7 +105,7 @@ function! {
 }
 
 function! {
-    /// `1 / l` of an l below 2 and, but for the error of the exponential's table, not below 1/2.
+    /// `1 / l` for l in [1/2, 2), or below 1/2 by the error of a table; see the head of this file.
     pub struct HalfReciprocalFunction { numerics: Arc<Numerics> }
     name(this) = format!("half_reciprocal_{}_{}", log_sum_bits(&this.numerics), this.numerics.formats.o.ident());
     doc = {
@@ -127,7 +129,8 @@ function! {
 }
 
 function! {
-    /// The factor of lanes whose multiplier also does the final scale.
+    /// The factor for lanes whose multiplier also does the final scale: the exponential, or a quarter of the final
+    /// scale.
     pub struct SharedLogFactorFunction { numerics: Arc<Numerics> }
     name(this) = format!("shared_log_factor_m{}", this.numerics.factor_significand);
     doc = "factor = finish ? r * 2^-(right + 2) : e, as {right, m}; the next step of a finished query's lanes is a first\nkey or none, which needs no factor.";
@@ -138,17 +141,19 @@ function! {
     outputs { factor: factor_bits(&this.numerics, this.numerics.factor_significand), take: 1 }
     eval<W> {
         let n = &this.numerics;
-        // right + 2, right being 0, -1 or -2.
+        // right + 2, for a right of 0, -1 or -2.
         let octave = right.bit(1).not().concat(&right.bit(0)).named("octave");
         let (scale, right) = significand_and_right(&r, &octave, n.factor_significand, right_bits(n));
         [finish.select(&right.concat(&scale), &e), finish.or(&update)]
     }
 }
 
-/// The scalar path of FA2 `shared-log-reference`: reference and sum in one loop, and the reciprocal of the sum.
+/// The scalar path of FA2 `shared-log-reference`: one pipeline stage with the loop over reference and sum, and the
+/// reciprocal of the sum.
 ///
-/// To the lanes go whether a step updates, that their registers take a factor, the factor (the step's exponential, or in the cycle of
-/// `finish` a quarter of the final scale), how far the reference moves, and that the step is a first key.
+/// The lanes get `update`, the step updates o; `take`, they register a factor; `e`, the factor: the exponential of the
+/// step, or a quarter of the final scale while `finish` is high; `delta`, the octaves by which the reference moves; and
+/// `load`, the step is a first key.
 pub fn shared_log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
     let tag = Tag::module(
         format!("shared_log_reference_m{}", n.factor_significand),
@@ -159,7 +164,7 @@ pub fn shared_log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &Sca
         let [score, valid, first, finish] = step_ports(m, inputs);
         let state = state_ports(m, inputs);
 
-        // The loop's stage.
+        // Stage of the loop.
         let score_q = m.register_if("score_q", valid, score);
         let valid_q = m.register_reset("valid_q", 0, valid);
         let loop_first_q = m.register("loop_first_q", first);
@@ -175,13 +180,13 @@ pub fn shared_log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &Sca
         }
         m.next_all(&[reference_q, sum_q], &next);
         m.drive(takes, update);
-        // The lanes' stage.
+        // Stage of the scalars for the lanes.
         let e_q = m.register_if("e_q", update, e);
         let delta_q = m.register_if("delta_q", update, delta);
         let first_q = m.register("first_q", loop_first_q);
         let step_q = m.register_reset("step_q", 0, valid_q);
         let update_q = m.register_reset("update_q", 0, update);
-        // l at the value stage.
+        // l, one stage later, in the cycle of `finish`.
         let final_sum_q = m.register("final_sum_q", sum_q);
         let function = HalfReciprocalFunction { numerics: numerics() };
         let [r, right] = m.call("reciprocal", function, [final_sum_q, finish]);

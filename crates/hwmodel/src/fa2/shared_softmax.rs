@@ -1,4 +1,4 @@
-//! FA2's scalar path for lanes whose multiplier also does the final scale.
+//! The scalar path of FA2 `shared-scale`, for lanes whose multiplier also does the final scale.
 
 use super::scalars::{state_ports, step_ports};
 use super::softmax::softmax_with;
@@ -12,7 +12,7 @@ use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
-    /// The factor of lanes whose multiplier also does the final scale.
+    /// The factor for lanes whose multiplier also does the final scale: the exponential, or the final scale.
     pub struct SharedFactorFunction { numerics: Arc<Numerics>, form: FactorForm }
     name(this) = format!("shared_factor_{}", this.form.suffix(&this.numerics));
     doc = "factor = finish ? r * 2^-right : e, as {right, m}; the next step of a finished query's lanes is a first\nkey or none, which needs no factor.";
@@ -31,10 +31,11 @@ function! {
     }
 }
 
-/// [`softmax`](super::softmax::softmax) and the factor that its lanes share between update and final scale.
+/// The scalar path of FA2 `shared-scale`: [`softmax`](super::softmax::softmax), and the factor that update and final
+/// scale share.
 ///
-/// To the lanes go whether a step updates, that their registers take a factor, the factor (the step's exponential, or in the cycle of
-/// `finish` the final scale), that the maximum moved, and that the step is a first key.
+/// The lanes get `update`, the step updates o; `take`, they register a factor; `e`, the factor: the exponential of the
+/// step, or the final scale while `finish` is high; `moved`, the maximum moved; and `load`, the step is a first key.
 pub fn shared_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
     let form = FactorForm::Shift(n.factor_significand);
     let tag = Tag::module("shared_softmax", "Scalar path and shared factor.").dissolved();

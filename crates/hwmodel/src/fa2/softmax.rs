@@ -1,7 +1,7 @@
-//! FA2's maximum, exponential and running sum: (2) one key at a time.
+//! FA2's maximum, exponential and running sum: (2), one key at a time.
 //!
-//! With `m = max(m_old, s)`, one of `c = exp(m_old - m)` and `e = exp(s - m)` is always exactly 1: a single
-//! exponential `exp(-|s - m_old|)` and one bit that says whether the maximum moved carry both.
+//! With `m = max(m_old, s)`, one of `c = exp(m_old - m)` and `e = exp(s - m)` is always exactly 1. A single exponential
+//! `exp(-|s - m_old|)`, and a bit that says whether the maximum moved, give both.
 
 use super::scalars::{StepFlags, state_ports, step_ports};
 use crate::arith::exp::{exp_tail, octaves};
@@ -17,7 +17,7 @@ use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
-    /// The running maximum.
+    /// The next running maximum, and the distance of the score from the old one.
     pub struct ScoreMaximumFunction { numerics: Arc<Numerics> }
     name(this) = "score_maximum";
     doc = "maximum_next = max(score, maximum); distance = |score - maximum|; a first key sets the maximum.";
@@ -28,14 +28,14 @@ function! {
         let moved = maximum.slt(&score).named("maximum_moves");
         let difference = score.sext(bits + 1).sub(&maximum.sext(bits + 1)).named("difference");
         let distance = moved.select(&difference, &difference.negate()).named("magnitude");
-        // Before a first key the maximum is whatever was there, in a simulator after power-up even unknown.
+        // At a first key the maximum is a leftover of the query before; after power-up a simulator has it unknown.
         let moves = first.not().and(&moved);
         [first.or(&moved).select(&score, &maximum), moves, distance.slice(0, bits)]
     }
 }
 
 function! {
-    /// Whether a step changes anything.
+    /// Whether a step updates, that is, does not hold.
     pub struct DistanceHoldFunction { numerics: Arc<Numerics> }
     name(this) = "distance_hold";
     doc = match this.numerics.hold_threshold {
@@ -57,7 +57,7 @@ function! {
 }
 
 function! {
-    /// `2^-|s - m|` as the lanes' factor.
+    /// `2^-|s - m|` as the factor of the lanes.
     pub struct ExpWeightFunction { numerics: Arc<Numerics>, form: FactorForm }
     name(this) = format!("exp_weight_{}", this.form.suffix(&this.numerics));
     doc = match this.form {
@@ -83,15 +83,17 @@ function! {
     }
 }
 
-/// The scalar path of FA2: maximum, exponential and running sum, a stage each, and the reciprocal of the sum.
+/// The scalar path of FA2 `separate-scale`: a pipeline stage each for maximum, exponential and running sum, and the
+/// reciprocal of the sum. Exponentials are in the format of weights.
 pub fn softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
     softmax_with(around, "weight", n, FactorForm::Format, inputs)
 }
 
-/// The same as a part of any name, with exponentials in any form.
+/// [`softmax`] as a part named `name`, with exponentials in the form `form`.
 ///
-/// To the lanes go whether a step updates, its exponential that is not 1, that the maximum moved (the exponential multiplies what was
-/// there), whether it is a first key, and in the cycle of `finish` the sum's reciprocal.
+/// The lanes get `update`, the step updates o; `e`, the exponential that is not 1; `moved`, the maximum moved, so e
+/// multiplies the old o; `load`, the step is a first key; and while `finish` is high `r` and `right`, the reciprocal
+/// `r 2^-right` of the sum.
 pub(super) fn softmax_with(
     around: &mut Module,
     name: &str,
@@ -113,13 +115,13 @@ pub(super) fn softmax_with(
         let [maximum, moved, distance] = m.call("maximum", function, [score, maximum_q, first]);
         let function = DistanceHoldFunction { numerics: numerics() };
         let [update] = m.call("updates", function, [distance, moved, first, valid]);
-        // The exponential's stage.
+        // Stage of the exponential.
         let distance_q = m.register_if("distance_q", update, distance);
         let exp_moved_q = m.register_if("exp_moved_q", update, moved);
         let exp = StepFlags { first, step: valid, update }.register(m, "exp_");
         let function = ExpWeightFunction { numerics: numerics(), form };
         let [e] = m.call("exponential", function, [distance_q, exp.first]);
-        // The sum's stage.
+        // Stage of the sum.
         let e_q = m.register_if("e_q", exp.update, e);
         let moved_q = m.register_if("moved_q", exp.update, exp_moved_q);
         let StepFlags { first: first_q, step: step_q, update: update_q } = exp.register(m, "");
@@ -135,7 +137,7 @@ pub(super) fn softmax_with(
         let reads = m.output("reads", update_q);
         let scalars = [("update", update_q), ("e", e_q), ("moved", moved_q), ("load", first_q)];
         let scalars = Signals::hand_out(m, scalars);
-        // x = s - m_old, from its magnitude and sign.
+        // The check puts x = s - m_old together from its magnitude and sign.
         m.watch_each([("argument_distance", distance), ("argument_above", moved)]);
         m.watch_output("weight_valid", "step");
         m.watch("weight", e_q);

@@ -1,20 +1,20 @@
-//! Widths that the scalar paths and the lanes of FA2's fixed-point variants agree on.
+//! Widths in FA2's fixed-point variants on which scalar path and lane must agree.
 
 use crate::flash_d::fixed_lane::lane_bits;
 use crate::word::bits_for;
 use flashd_spec::numerics::{LOG_SUM_GUARD_BITS, Numerics, SUM_GUARD_BITS};
 
-/// Width of the accumulator.
+/// Width of the accumulator: OW and the guard bits.
 pub fn accumulator_bits(n: &Numerics) -> u32 {
     lane_bits(n).o + guard_bits(n)
 }
 
-/// Integer bits of the accumulator.
+/// Integer bits of the accumulator, its guard bits.
 pub(super) fn guard_bits(n: &Numerics) -> u32 {
     if n.log_reference { LOG_SUM_GUARD_BITS } else { SUM_GUARD_BITS }
 }
 
-/// Bits of a shift of the accumulator and of l: all ones shifts everything out.
+/// Width of delta, which shifts the accumulator and l; all ones shifts everything out.
 pub fn delta_bits(n: &Numerics) -> u32 {
     bits_for(accumulator_bits(n).max(n.sum_bits()).into())
 }

@@ -10,7 +10,7 @@
 //! | --- | --- | --- | --- |
 //! | bitwise, selection, table, join, slice | yes | yes | a bit of the result depends on no other place |
 //! | sum, difference, product | no | yes | carries go up only |
-//! | sum with `2^k`, read above place k | yes | yes | nothing changes below k, and the carry out of place k is the bit there |
+//! | sum with `2^k`, read above k | yes | yes | below k nothing changes, and the bit at k is the carry out of it |
 //! | shift left | no | yes | bits move up only |
 //! | shift right | yes | no | bits move down only: `(x >> n) >> low` is `(x >> low) >> n` |
 //! | comparison, and or or of all bits | no | no | the one bit of the result depends on every bit |

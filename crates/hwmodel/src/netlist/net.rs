@@ -118,8 +118,8 @@ impl Net {
         }
         let constant = |a: &Net, b: &Net| a.as_constant().is_some() || b.as_constant().is_some();
         match (&self.0.op, self.name()) {
-            // The constant is neither absorbing nor neutral, or `absorbed` would have removed it. It has a 1, which decides
-            // an or, and a 0, which decides an and.
+            // The constant is neither absorbing nor neutral, or `absorbed` would have removed it. It has a 1, which
+            // decides an or, and a 0, which decides an and.
             (Op::Binary(own, a, b), None) if *own == op && constant(a, b) => {
                 Net::constant(1, (op == "|").into())
             }
