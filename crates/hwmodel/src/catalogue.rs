@@ -1,4 +1,4 @@
-//! The kinds of cores: one row each, with its units, its stages and its words.
+//! The catalogue of core kinds, one row for each datapath: its units, and the cycles between their signals.
 
 use crate::attention::core::{self, CoreKind};
 use crate::attention::factor::FactorForm;
@@ -21,7 +21,7 @@ use flashd_spec::config::{ConfigError, CoreConfig, Datapath, Fa2Variant, FlashDV
 use flashd_spec::numerics::{BIAS, Numerics};
 use std::sync::Arc;
 
-/// FLASH-D, every operation of the output update rounded.
+/// FLASH-D with float lanes that round every operation of the output update.
 const FLASH_D_ROUNDED: CoreKind = CoreKind {
     doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o), one key a cycle.",
     score: score::score,
@@ -36,7 +36,7 @@ const FLASH_D_ROUNDED: CoreKind = CoreKind {
     state_after: &[("o_lse_q", 3), ("o_room_q", 3)],
 };
 
-/// FLASH-D, one rounding in the output update.
+/// FLASH-D with float lanes that round the output update once.
 const FLASH_D_FUSED: CoreKind = CoreKind {
     doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o), rounded once, one key a cycle.",
     scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Shift(n.factor_significand), false, inputs),
@@ -44,7 +44,7 @@ const FLASH_D_FUSED: CoreKind = CoreKind {
     ..FLASH_D_ROUNDED
 };
 
-/// FLASH-D, output in fixed point.
+/// FLASH-D with fixed-point lanes under one exponent.
 const FLASH_D_FIXED: CoreKind = CoreKind {
     doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o) in fixed point, one key a cycle.",
     scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Shift(lane_bits(n).w), false, inputs),
@@ -53,7 +53,7 @@ const FLASH_D_FIXED: CoreKind = CoreKind {
     ..FLASH_D_ROUNDED
 };
 
-/// FLASH-D, output in fixed point, with a stage for the value.
+/// FLASH-D with fixed-point lanes under one exponent and a pipeline stage for the value.
 const FLASH_D_STAGED_FIXED: CoreKind = CoreKind {
     scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Shift(lane_bits(n).w), true, inputs),
     lanes: &fixed_lane::STAGED_FIXED,
@@ -64,7 +64,7 @@ const FLASH_D_STAGED_FIXED: CoreKind = CoreKind {
     ..FLASH_D_FIXED
 };
 
-/// FLASH-D, output in fixed point, each lane with a range of its own.
+/// FLASH-D with ranged lanes: fixed point, each lane with an exponent of its own.
 const FLASH_D_RANGED: CoreKind = CoreKind {
     doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o) in fixed point, each lane relative to its own exponent, one key a cycle.",
     lanes: &ranged_lane::RANGED,
@@ -72,7 +72,7 @@ const FLASH_D_RANGED: CoreKind = CoreKind {
     ..FLASH_D_FIXED
 };
 
-/// The same with a stage for the value.
+/// FLASH-D with ranged lanes and a pipeline stage for the value.
 const FLASH_D_STAGED_RANGED: CoreKind = CoreKind {
     doc: FLASH_D_RANGED.doc,
     lanes: &ranged_lane::STAGED_RANGED,
@@ -81,7 +81,7 @@ const FLASH_D_STAGED_RANGED: CoreKind = CoreKind {
     ..FLASH_D_STAGED_FIXED
 };
 
-/// FLASH-D with the paper's weight unit.
+/// FLASH-D as the paper draws it: its weight unit, and every operation rounded to the format.
 const FLASH_D_PAPER: CoreKind = CoreKind {
     doc: "FLASH-D attention core after the paper's Alg. 3, one key a cycle.",
     score: score::format_score,
@@ -92,7 +92,7 @@ const FLASH_D_PAPER: CoreKind = CoreKind {
     ..FLASH_D_ROUNDED
 };
 
-/// FlashAttention-2: one exponential, one multiplier a lane.
+/// FlashAttention-2: one exponential; in a lane, one multiplier for the update and one for the final scale.
 const FA2_SEPARATE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core: running maximum, running sum, division by reciprocal; one key a cycle.",
     score: score::score,
@@ -107,7 +107,7 @@ const FA2_SEPARATE: CoreKind = CoreKind {
     state_after: &[("o_m_q", 4), ("o_l_q", 2)],
 };
 
-/// FlashAttention-2 whose lane multiplier also does the final scale.
+/// FlashAttention-2 with one multiplier a lane, for update and final scale.
 const FA2_SHARED: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core: one multiplier a lane for update and final scale; one key a cycle.",
     scalar_path: shared_softmax,
@@ -124,7 +124,7 @@ const FA2_FIXED: CoreKind = CoreKind {
     ..FA2_SEPARATE
 };
 
-/// FlashAttention-2 in fixed point, relative to the running sum's exponent.
+/// FlashAttention-2 in fixed point, relative to the exponent of the running sum.
 const FA2_LOG_REFERENCE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core in fixed point, relative to the sum's exponent; one key a cycle.",
     scalar_path: log_reference,
@@ -133,7 +133,7 @@ const FA2_LOG_REFERENCE: CoreKind = CoreKind {
     ..FA2_FIXED
 };
 
-/// FlashAttention-2 in fixed point, relative to the running sum's exponent, whose lane multiplier also does the final scale.
+/// FlashAttention-2 in fixed point, relative to the exponent of the running sum, with one multiplier a lane.
 const FA2_SHARED_LOG_REFERENCE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core in fixed point, relative to the sum's exponent; one multiplier a lane for update\nand final scale; one key a cycle.",
     scalar_path: shared_log_reference,
@@ -141,7 +141,7 @@ const FA2_SHARED_LOG_REFERENCE: CoreKind = CoreKind {
     ..FA2_LOG_REFERENCE
 };
 
-/// FlashAttention-2 with a reference that moves rarely, by whole octaves.
+/// FlashAttention-2 with one multiplier a lane and a reference that moves rarely, by whole octaves.
 const FA2_LAZY_REFERENCE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core whose reference moves rarely, by whole octaves; one key a cycle.",
     scalar_path: lazy_reference,
@@ -149,7 +149,7 @@ const FA2_LAZY_REFERENCE: CoreKind = CoreKind {
     ..FA2_SHARED
 };
 
-/// FlashAttention-2 as the paper draws it.
+/// FlashAttention-2 as the paper draws it: two exponentials, and three multipliers a lane with the division's.
 const FA2_LITERAL: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core as the paper draws it: two exponentials, two multipliers a lane.",
     score: score::format_score,
@@ -160,7 +160,7 @@ const FA2_LITERAL: CoreKind = CoreKind {
     ..FA2_SEPARATE
 };
 
-/// The row of a configuration.
+/// The kind of core that a configuration asks for.
 pub fn kind(config: &CoreConfig) -> &'static CoreKind {
     use Datapath::{Fa2, FlashD};
     match config.datapath {
@@ -181,16 +181,16 @@ pub fn kind(config: &CoreConfig) -> &'static CoreKind {
     }
 }
 
-/// Cycles from a key's acceptance to the cycles in which what checks look at shows its values.
+/// Cycles from the acceptance of a key to those in which the signals that checks compare show its step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stages {
-    /// Score.
+    /// The score.
     pub score: u32,
-    /// Argument of sigmoid or exponential.
+    /// The argument of sigmoid or exponential.
     pub argument: u32,
-    /// Weight, and `v_step`.
+    /// The weight, and `v_step`.
     pub value: u32,
-    /// FA2's l after the step.
+    /// FA2's l after the step, and its reciprocal.
     pub sum: u32,
 }
 
@@ -199,18 +199,18 @@ impl Stages {
     pub fn of(config: &CoreConfig) -> Stages {
         let score = score_stage(&Numerics::new(config));
         let kind = kind(config);
-        // The weight's stage, and the register of l behind it.
+        // The register of l takes the sum in the stage of the weight and shows it in the next.
         let value = score + kind.weight_after;
         Stages { score, argument: score + kind.argument_after, value, sum: value + 1 }
     }
 }
 
-/// Cycles from a key's acceptance to its `v_step`.
+/// Cycles from the acceptance of a key to its `v_step`.
 pub fn v_step_latency(config: &CoreConfig) -> u32 {
     Stages::of(config).value
 }
 
-/// The core of a (valid) configuration, in a module.
+/// Builds the core of a valid configuration in a module.
 pub fn core(
     around: &mut Module,
     name: impl Into<Name>,
@@ -221,7 +221,7 @@ pub fn core(
     core::core(around, name, kind(config), config, n, inputs)
 }
 
-/// The core of a configuration, with nothing around it.
+/// Builds the core of a configuration as a circuit of its own.
 ///
 /// # Errors
 /// If the configuration is not valid.

@@ -1,5 +1,5 @@
-//! The combinational units as RustHDL modules. [`FormatUnit`] are those a user can emit alone; the rest are
-//! parts of the cores, in the order in which data meets them.
+//! Combinational units as RustHDL modules. A user can emit each [`FormatUnit`] alone; the others are parts of the
+//! cores, in the order in which data meets them.
 
 use crate::arith::{self, canonical, convert, exp, round};
 use crate::function;
@@ -9,7 +9,8 @@ use flashd_spec::format::Format;
 use flashd_spec::numerics::{ExpNumerics, Numerics, ReciprocalNumerics, argument_integer_bits};
 use std::sync::Arc;
 
-/// The units of `--unit`: ports `a`, `b` where there are two, `y`, all in one format.
+/// The units of `--unit`. The ports are `a`, for two operands `b`, and the result `y`, all in one format. Results are
+/// rounded to nearest even and saturate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FormatUnit {
     /// `a + b`.
@@ -44,7 +45,7 @@ impl FormatUnit {
         self.name_and_equation().0
     }
 
-    /// Its name, and what it computes.
+    /// Its name, and the equation for the header of its module.
     fn name_and_equation(self) -> (&'static str, &'static str) {
         match self {
             FormatUnit::Add => ("add", "y = a + b"),
@@ -59,12 +60,12 @@ impl FormatUnit {
         }
     }
 
-    /// Two operands, or one?
+    /// Whether the unit has two operands.
     pub fn is_binary(self) -> bool {
         matches!(self, FormatUnit::Add | FormatUnit::Sub | FormatUnit::Mul | FormatUnit::Max)
     }
 
-    /// The result of two canonical operands, each in a format, rounded to `y`.
+    /// The result for two canonical operands, each in a format of its own, rounded to the format `y`.
     fn of_two<W: Word>(self, (fa, a): (Format, &W), (fb, b): (Format, &W), y: Format) -> W {
         match self {
             FormatUnit::Add => arith::add(fa, a, fb, b, y),
@@ -75,7 +76,7 @@ impl FormatUnit {
         }
     }
 
-    /// The RustHDL module of the unit with ports in `format`.
+    /// The RustHDL module of the unit, with ports in `format` and tables of `segments` segments.
     pub fn module(self, format: Format, segments: u32) -> Box<dyn Block> {
         let function = FormatFunction::new(self, format, segments);
         match self.is_binary() {
@@ -85,7 +86,7 @@ impl FormatUnit {
     }
 }
 
-/// A [`FormatUnit`] in a format, with the tables it needs. Operands may be any encoding.
+/// A [`FormatUnit`] in a format, with the tables that it needs. Operands may be any encoding; Inf and NaN count as +0.
 #[derive(Clone, Debug)]
 pub struct FormatFunction {
     /// The unit.
@@ -98,14 +99,15 @@ pub struct FormatFunction {
 }
 
 impl FormatUnit {
-    /// Whether the unit has a table whose number of segments is chosen. That of the reciprocal follows from the format.
+    /// Whether the unit has a table whose number of segments can be chosen. That of the reciprocal follows from the
+    /// format.
     pub fn has_segments(self) -> bool {
         matches!(self, FormatUnit::Sigmoid | FormatUnit::Softplus | FormatUnit::Ln | FormatUnit::Exp)
     }
 }
 
 impl FormatFunction {
-    /// A unit with tables of this many segments.
+    /// The unit in a format, with tables of `segments` segments.
     pub fn new(unit: FormatUnit, format: Format, segments: u32) -> Self {
         FormatFunction {
             unit,
@@ -116,7 +118,7 @@ impl FormatFunction {
         }
     }
 
-    /// Module name: `bf16_add`; segments other than the default 8 are a suffix of the PWL units.
+    /// Name of the module, such as `bf16_add`. Units with tables have a suffix for a number of segments other than 8.
     pub fn name(&self) -> String {
         let suffix = match self.unit.has_segments() && self.segments != 8 {
             true => format!("_seg{}", self.segments),
@@ -125,7 +127,7 @@ impl FormatFunction {
         format!("{}_{}{suffix}", self.format.ident(), self.unit.name())
     }
 
-    /// The unit of two operands (`b` is ignored by those of one).
+    /// The result `y`. Units of one operand ignore `b`.
     pub fn eval<W: Word>(&self, a: &W, b: &W) -> W {
         let f = self.format;
         let a = canonical(f, a).named("a_finite");
@@ -139,7 +141,7 @@ impl FormatFunction {
         }
     }
 
-    /// The unit on encodings.
+    /// [`FormatFunction::eval`] on encodings.
     pub fn compute(&self, a: u64, b: u64) -> u64 {
         let w = self.format.width();
         self.eval(&Num::new(w, a), &Num::new(w, b)).value()
@@ -154,7 +156,7 @@ impl FormatFunction {
     }
 }
 
-/// [`FormatFunction`] as a module, of one or of two operands.
+/// [`FormatFunction`] as a module of N operands, one or two.
 #[derive(Clone)]
 pub struct UnitFunction<const N: usize>(pub FormatFunction);
 
@@ -177,7 +179,7 @@ impl<const N: usize> Function<N, 1> for UnitFunction<N> {
 }
 
 function! {
-    /// What the hardware computes with instead of any encoding.
+    /// Converts any encoding to the canonical number that the hardware computes with.
     pub struct CanonicalFunction { format: Format, to: Format }
     name(this) = match this.to == this.format {
         true => format!("{}_canonical", this.format.ident()),
@@ -196,7 +198,7 @@ function! {
 }
 
 function! {
-    /// `q k` of one element: any encodings, from the query register and the key port.
+    /// The product `q k` of one element, rounded to the format. Operands may be any encoding.
     pub struct ProductFunction { format: Format }
     name(this) = format!("{}_product", this.format.ident());
     doc = "y = a * b, a from the query register, b from the key port; Inf and NaN count as +0.";
@@ -209,11 +211,11 @@ function! {
     }
 }
 
-/// Which operation of two canonical operands: a unit that has two.
+/// An operation of two operands: a [`FormatUnit`] with [`FormatUnit::is_binary`].
 pub type Operation = FormatUnit;
 
 function! {
-    /// An operation between canonical operands of given formats, rounded to a third.
+    /// An operation on two canonical operands, each in a format of its own, rounded to a third format.
     pub struct MixedFunction { operation: Operation, a_format: Format, b_format: Format, y_format: Format }
     name(this) = {
         let operation = this.operation.name();
@@ -224,7 +226,7 @@ function! {
                 parts.push(f);
             }
         }
-        // Operands inside a core are canonical by construction, hence no logic for Inf and NaN.
+        // `finite`: operands inside a core are canonical by construction, so there is no logic for Inf and NaN.
         format!("{}_{operation}_finite", parts.join("_"))
     };
     doc = format!(
@@ -251,7 +253,7 @@ impl MixedFunction {
 }
 
 function! {
-    /// Rounds a wider accumulator to the format of the ports.
+    /// Rounds an accumulator or product to another format, such as that of the result.
     pub struct ConvertFunction { from: Format, to: Format }
     name(this) = format!("{}_to_{}", this.from.ident(), this.to.ident());
     doc = format!("y = a, rounded from {} to {}.", this.from, this.to);
@@ -261,7 +263,8 @@ function! {
 }
 
 function! {
-    /// The score in the format: an exact exponent offset but for overflow and underflow.
+    /// The score `dot 2^shift` in the format. It only changes the exponent, so it is exact but for overflow and
+    /// underflow.
     pub struct ScoreScaleFunction { numerics: Arc<Numerics> }
     name(this) = format!("{}_score_scale", this.numerics.formats.q.ident());
     doc = format!("score = dot * 2^{}.", this.numerics.score_shift);

@@ -1,10 +1,12 @@
-//! The layout of test vectors: which digits of a line belong to which port, and what is compared when.
+//! The layout of test vectors: which digits of a line belong to which port, and in which cycles a port is compared.
 //!
-//! It follows from the port list of the design alone, so that the writer of vectors, the emitted testbench and the
-//! C++ harness cannot disagree. A vector file is text for `$readmemh`: a comment with [`Layout::fields_text`], one line
-//! of hexadecimal digits a cycle, and a line of `f` only, the end mark. A line holds every port but `clk` in the order
-//! of the port list, each in as many digits as its bits need; of a vector element 0 is lowest. Behind them may follow what is
-//! expected inside the cores ([`Quantity`]): of each quantity one bit a core that says whether it is compared, and a value a core.
+//! It follows from the design alone, so the writer of vectors, the emitted testbench and the C++ harness cannot
+//! disagree. A vector file is text for `$readmemh`: a comment with [`Layout::fields_text`], a line of hexadecimal
+//! digits for each cycle, and the end mark, a line of `f` only. A line has every port but `clk`, in the order of the
+//! port list, each in as many digits as its bits need. Element 0 of a vector is lowest. The values that are expected
+//! inside the cores ([`Quantity`]) may follow: for each quantity a field with a bit for each core, which says whether
+//! the core is compared, and a field with a value for each core. The first field is missing where all cores are always
+//! compared.
 
 use crate::array;
 use crate::attention::inside::{Inside, Quantity};
@@ -18,31 +20,31 @@ use rust_hdl::core::prelude::Atom;
 /// A port of a design, its elements packed into one bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortShape {
-    /// Name.
+    /// Name of the port.
     pub name: String,
-    /// Output or input.
+    /// Whether it is an output; otherwise, an input.
     pub output: bool,
-    /// Bits of an element.
+    /// Width of an element in bits.
     pub width: u32,
-    /// Elements; element j is bits `[j*width +: width]`.
+    /// Number of elements; element j is bits `[j*width +: width]`.
     pub elements: usize,
 }
 
 impl PortShape {
-    /// Bits of the bus.
+    /// Width of the bus in bits.
     pub fn bits(&self) -> usize {
         self.width as usize * self.elements
     }
 }
 
-/// `name$3` is element 3 of `name`.
+/// Splits the name of a signal into that of its port and the index of an element: `name$3` is element 3 of `name`.
 pub fn split_index(name: &str) -> (String, Option<usize>) {
     let indexed =
         name.rsplit_once('$').and_then(|(base, index)| Some((base.to_string(), index.parse().ok()?)));
     indexed.map_or_else(|| (name.to_string(), None), |(base, index)| (base, Some(index)))
 }
 
-/// The ports of a design in order of declaration.
+/// The ports of a design in the order of their declaration.
 pub fn ports(design: &dyn Block) -> Vec<PortShape> {
     let mut walk = Walk { depth: 0, ports: Vec::new() };
     design.accept("top", &mut walk);
@@ -78,7 +80,7 @@ impl Probe for Walk {
     }
 }
 
-/// When an output means something. Never while `rst` is high.
+/// In which cycles an output is compared. None while `rst` is high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compared {
     /// In every cycle.
@@ -87,79 +89,79 @@ pub enum Compared {
     WithRead,
     /// While `o_valid` is expected high.
     WithResult,
-    /// While `o_valid` is expected high and `o_empty` is not: a query without keys has no state.
+    /// While `o_valid` is expected high and `o_empty` low: a query that has not seen a key has no state.
     WithState,
 }
 
 impl Compared {
     fn of(output: &str) -> Compared {
         match output {
-            // It says which of two things is asked for.
+            // It says whether the read is for accumulators or for a value.
             "v_state" => Compared::WithRead,
             "o" | "o_invalid" | "o_overflow" | "o_empty" | "o_index" => Compared::WithResult,
             "o_lse" | "o_room" | "o_m" | "o_l" | "o_state" => Compared::WithState,
-            // Flags, and ports that this table does not know: the strictest rule.
+            // Handshakes and flags. The strictest rule also goes for ports that this table does not know.
             _ => Compared::Always,
         }
     }
 }
 
-/// A port's place in a line.
+/// The place of a port in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// The port.
     pub port: PortShape,
-    /// When the output is compared; None of an input.
+    /// When the output is compared; None for an input, and for a field inside cores.
     pub compared: Option<Compared>,
-    /// Its first digit, from the left.
+    /// Place of its first digit, counted from the left from 0.
     pub first: usize,
 }
 
 impl Field {
-    /// Digits in a line.
+    /// Number of its digits.
     pub fn digits(&self) -> usize {
         self.port.bits().div_ceil(4)
     }
 }
 
-/// What of a design is compared.
+/// Which signals of a design are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Look {
     /// Its ports.
     Ports,
-    /// Its ports, and [`Quantity`] by [`Quantity`] the scalar path inside every core.
+    /// Its ports, and every [`Quantity`] of the scalar path inside every core.
     #[default]
     Inside,
 }
 
-/// The place of a quantity inside the design's cores, one element a core.
+/// The places of a quantity in a line, with one element for each core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsideField {
-    /// What it is.
+    /// The quantity.
     pub quantity: Quantity,
-    /// In which cores it is compared; None of one that is compared in every cycle outside reset.
+    /// Whether it is compared, 1 bit a core; None if it is compared in every cycle outside reset.
     pub due: Option<Field>,
-    /// What is expected.
+    /// The expected values.
     pub value: Field,
 }
 
-/// The layout of a design's vectors.
+/// The layout of the vectors of a design.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The design's module.
+    /// Name of the module of the design.
     pub name: String,
-    /// Whether it has a clock; otherwise a line is one evaluation.
+    /// Whether the design has a clock. Without one, a line is one evaluation.
     pub clocked: bool,
-    /// Ports in the order of a line.
+    /// The ports, in the order of a line.
     pub fields: Vec<Field>,
-    /// What is compared inside, behind the ports; nothing unless asked for.
+    /// The quantities inside the cores, behind the ports; empty with [`Look::Ports`].
     pub inside: Vec<InsideField>,
-    /// Digits of a line.
+    /// Number of digits in a line.
     pub digits: usize,
 }
 
 impl Layout {
-    /// The layout of a port list.
+    /// The layout for a list of ports.
     pub fn new(name: String, ports: Vec<PortShape>) -> Layout {
         let clocked = ports.iter().any(|port| port.name == "clk");
         let mut digits = 0;
@@ -176,7 +178,7 @@ impl Layout {
         Layout { name, clocked, fields, inside: Vec::new(), digits }
     }
 
-    /// The same with what is compared inside its cores, which are alike.
+    /// Appends the quantities inside the cores. `cores` has the signals of each core; the cores are alike.
     #[must_use]
     pub fn with_inside(mut self, cores: &[Vec<Inside>]) -> Layout {
         let mut digits = self.digits;
@@ -196,7 +198,7 @@ impl Layout {
         self
     }
 
-    /// That of a core.
+    /// The layout for a core.
     ///
     /// # Errors
     /// If the configuration is not valid.
@@ -204,7 +206,7 @@ impl Layout {
         Ok(Layout::of(config.name(), &catalogue::build(config)?, 1, compare))
     }
 
-    /// That of an array.
+    /// The layout for an array.
     ///
     /// # Errors
     /// If the configuration is not valid.
@@ -212,7 +214,7 @@ impl Layout {
         Ok(Layout::of(config.name(), &array::build(config)?, config.queries, compare))
     }
 
-    /// That of split keys.
+    /// The layout for a split.
     ///
     /// # Errors
     /// If the configuration is not valid.
@@ -233,7 +235,8 @@ impl Layout {
         self.fields.iter().find(|field| field.port.name == name)
     }
 
-    /// The layout as text, `rst:1 q:16x64 ...`: ports with element bits and, of vectors, elements.
+    /// The layout as text, `rst:1 q:16x64 ...`: for each port its name, the width of an element and, for a vector, the
+    /// number of elements.
     pub fn fields_text(&self) -> String {
         let field = |f: &Field| match f.port.elements {
             1 => format!("{}:{}", f.port.name, f.port.width),
@@ -243,20 +246,22 @@ impl Layout {
         self.fields.iter().chain(inside).map(field).collect::<Vec<_>>().join(" ")
     }
 
-    /// The comment that a vector file begins with.
+    /// The first line of a vector file, a comment.
     pub fn header(&self) -> String {
         format!("// {} {}\n", self.name, self.fields_text())
     }
 
-    /// The end mark. No cycle looks like it: while `rst` is high expected outputs are written as zeros, and a unit's
-    /// vectors have all digits at most where operands and result are all ones, which is no number.
+    /// The last line of a vector file. No cycle has the same digits: while `rst` is high, expected outputs are zeros. A
+    /// unit without a clock would need operands and a result of all ones, which is no number.
     pub fn end_mark(&self) -> String {
         "f".repeat(self.digits) + "\n"
     }
 
-    /// Appends a cycle's line. `value` gives a port's elements; outputs that are not compared are written as zeros. `inside` are the
-    /// values that are expected inside, of each core one after another in the order of [`Layout::inside`], None where nothing is
-    /// compared; it may be empty while `rst` is high and where the layout has none.
+    /// Appends the line of a cycle.
+    ///
+    /// `value` appends the elements of a port to its vector. Outputs that are not compared in this cycle become zeros.
+    /// `inside` has the expected values inside the cores, core by core, each in the order of [`Layout::inside`]; None
+    /// is not compared. `inside` may be empty while `rst` is high, or if the layout has no quantities inside.
     pub fn line(
         &self,
         out: &mut String,
@@ -305,7 +310,7 @@ impl Layout {
     }
 }
 
-/// A packed bus as hexadecimal digits, most significant first.
+/// Appends a packed bus as hexadecimal digits, the most significant first.
 fn digits(out: &mut String, elements: &[u64], width: u32) {
     let start = out.len();
     let (mut pending, mut bits) = (0u128, 0);
