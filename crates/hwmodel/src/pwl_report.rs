@@ -1,4 +1,4 @@
-//! Errors of the piecewise-linear tables, and of the units built on them, measured against the exact functions.
+//! Errors of the tables and of the units built on them, measured against the exact functions.
 
 use crate::arith::exp::{log2p1_unit, paper_sigmoid_unit};
 use crate::units::{FormatFunction, FormatUnit};
@@ -8,37 +8,34 @@ use flashd_spec::numerics::{ExpNumerics, ReciprocalNumerics, argument_integer_bi
 use flashd_spec::pwl::{Function, Table, exact, value_fraction};
 use serde::Serialize;
 
-/// Largest errors of a table and of its unit in a format.
-///
-/// The table is measured in 30 octaves, or in its only one. The unit is measured at every input, or at 65,536 evenly
-/// spread encodings of a format of more than 16 bits. Inputs whose exact result overflows or underflows the format do
-/// not count.
+/// Largest errors of a function's table (over 30 octaves if it has more than one) and of its unit in a format (all
+/// encodings, or 65,536 evenly spread ones of a wide format, whose exact result is in the format's range).
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct TableReport {
     /// Name of the function.
     pub function: &'static str,
-    /// Number of linear pieces in an octave.
+    /// Linear segments of the table, in each octave.
     pub segments: u32,
-    /// Number of octaves in the table.
+    /// Octaves that the table has entries for.
     pub octaves: u32,
     /// Largest absolute error of the table's value.
     pub table_absolute: f64,
-    /// Largest relative error of the table's value; for ln, the absolute error.
+    /// Largest relative error of the table's value; for ln, relative to 1.
     pub table_relative: f64,
     /// Largest absolute error of the unit.
     pub unit_absolute: f64,
     /// Largest relative error of the unit where the exact result is a normal number.
     pub unit_relative: f64,
-    /// Largest error of the unit in ulp of the exact result.
+    /// Largest error of the unit in units of the last place of the exact result.
     pub unit_ulp: f64,
     /// The operand with the largest ulp error.
     pub worst_operand: f64,
 }
 
-/// Octaves in which the errors of a table are measured, far into the tail.
+/// Octaves over which a table's errors are measured: far into the tail.
 const OCTAVES_EXAMINED: u32 = 30;
 
-/// The table behind a function. That of the reciprocal follows from the precision of the format, not from `segments`.
+/// The table of a function with `segments` segments. That of the reciprocal follows from the format's precision alone.
 pub fn table_for(function: Function, segments: u32, format: Format) -> std::sync::Arc<Table> {
     match function {
         Function::Reciprocal => ReciprocalNumerics::new(format.precision()).table,
@@ -46,15 +43,14 @@ pub fn table_for(function: Function, segments: u32, format: Format) -> std::sync
     }
 }
 
-/// The ulp at `x`: the distance of neighbouring numbers of the format, that of subnormals below the smallest normal
-/// number.
+/// One ulp at `x`: the distance of neighbouring numbers of the format.
 fn ulp(format: Format, x: f64) -> f64 {
     let exponent = if x == 0.0 { i32::MIN } else { x.abs().log2().floor() as i32 };
     let lowest = format.min_exponent();
     2f64.powi(exponent.max(lowest) - format.fraction_bits as i32)
 }
 
-/// The unit of a function in a format, as a function from encoding to encoding.
+/// The unit of a function in a format, from the operand's encoding to the result's.
 pub fn unit(function: Function, format: Format, segments: u32) -> Box<dyn Fn(u64) -> u64> {
     let unit = match function {
         Function::Exp => FormatUnit::Exp,
@@ -75,7 +71,7 @@ pub fn unit(function: Function, format: Format, segments: u32) -> Box<dyn Fn(u64
     Box::new(move |a| function.compute(a, 0))
 }
 
-/// Measures the errors of one function.
+/// Measures the errors of a function's table and of its unit in a format.
 pub fn report(function: Function, segments: u32, format: Format) -> TableReport {
     let table = table_for(function, segments, format);
     let octaves = if table.octaves > 1 { OCTAVES_EXAMINED } else { 1 };
@@ -102,7 +98,7 @@ pub fn report(function: Function, segments: u32, format: Format) -> TableReport 
         let Some(exact) = exact(function, x).filter(|_| !format.is_special(a) && !subnormal) else {
             continue;
         };
-        // Saturation and underflow are errors of the format, not of the table.
+        // Saturation and underflow are the format's, not the table's.
         if exact.abs() > range.1 || exact != 0.0 && exact.abs() < range.0 {
             continue;
         }

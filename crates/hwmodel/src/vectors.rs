@@ -1,12 +1,11 @@
-//! The layout of test vectors: which digits of a line belong to which port, and in which cycles a port is compared.
+//! The layout of test vectors: which digits of a line belong to which port, and when each output is compared.
 //!
-//! It follows from the design alone, so the writer of vectors, the emitted testbench and the C++ harness cannot
-//! disagree. A vector file is text for `$readmemh`: a comment with [`Layout::fields_text`], a line of hexadecimal
-//! digits for each cycle, and the end mark, a line of `f` only. A line has every port but `clk`, in the order of the
-//! port list, each in as many digits as its bits need. Element 0 of a vector is lowest. The values that are expected
-//! inside the cores ([`Quantity`]) may follow: for each quantity a field with a bit for each core, which says whether
-//! the core is compared, and a field with a value for each core. The first field is missing where all cores are always
-//! compared.
+//! It follows from the design alone, so that the writer of vectors, the emitted testbench and the C++ harness cannot
+//! disagree. A vector file is text for `$readmemh`: a comment with [`Layout::fields_text`], one line of hexadecimal
+//! digits a cycle, and the end mark, a line of `f` only. A line has every port but `clk` in the order of the port list,
+//! each in as many digits as its bits need; element 0 of a vector is lowest. Values that are expected inside the cores
+//! may follow ([`Quantity`]): for each quantity one bit a core that says whether it is compared, and one value a core.
+//! Quantities that are compared in every cycle have no such bits.
 
 use crate::array;
 use crate::attention::inside::{Inside, Quantity};
@@ -22,7 +21,7 @@ use rust_hdl::core::prelude::Atom;
 pub struct PortShape {
     /// Name of the port.
     pub name: String,
-    /// Whether it is an output; otherwise, an input.
+    /// Whether the port is an output.
     pub output: bool,
     /// Width of an element in bits.
     pub width: u32,
@@ -37,14 +36,14 @@ impl PortShape {
     }
 }
 
-/// Splits the name of a signal into that of its port and the index of an element: `name$3` is element 3 of `name`.
+/// Splits a pin's name: `name$3` is element 3 of `name`. The index of a name without one is `None`.
 pub fn split_index(name: &str) -> (String, Option<usize>) {
     let indexed =
         name.rsplit_once('$').and_then(|(base, index)| Some((base.to_string(), index.parse().ok()?)));
     indexed.map_or_else(|| (name.to_string(), None), |(base, index)| (base, Some(index)))
 }
 
-/// The ports of a design in the order of their declaration.
+/// The ports of a design in order of declaration.
 pub fn ports(design: &dyn Block) -> Vec<PortShape> {
     let mut walk = Walk { depth: 0, ports: Vec::new() };
     design.accept("top", &mut walk);
@@ -80,7 +79,7 @@ impl Probe for Walk {
     }
 }
 
-/// In which cycles an output is compared. None while `rst` is high.
+/// When an output is compared; never while `rst` is high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compared {
     /// In every cycle.
@@ -89,79 +88,80 @@ pub enum Compared {
     WithRead,
     /// While `o_valid` is expected high.
     WithResult,
-    /// While `o_valid` is expected high and `o_empty` low: a query that has not seen a key has no state.
+    /// While `o_valid` is expected high and `o_empty` is not: a query without keys has no state.
     WithState,
 }
 
 impl Compared {
     fn of(output: &str) -> Compared {
         match output {
-            // It says whether the read is for accumulators or for a value.
+            // It says whether the read is for a value or for accumulators.
             "v_state" => Compared::WithRead,
             "o" | "o_invalid" | "o_overflow" | "o_empty" | "o_index" => Compared::WithResult,
             "o_lse" | "o_room" | "o_m" | "o_l" | "o_state" => Compared::WithState,
-            // Handshakes and flags. The strictest rule also goes for ports that this table does not know.
+            // Flags, and ports that this table does not know: the strictest rule.
             _ => Compared::Always,
         }
     }
 }
 
-/// The place of a port in a line.
+/// A port's place in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// The port.
     pub port: PortShape,
-    /// When the output is compared; None for an input, and for a field inside cores.
+    /// When the output is compared; `None` for an input.
     pub compared: Option<Compared>,
-    /// Place of its first digit, counted from the left from 0.
+    /// Place of its first digit in the line, from the left.
     pub first: usize,
 }
 
 impl Field {
-    /// Number of its digits.
+    /// The number of its digits.
     pub fn digits(&self) -> usize {
         self.port.bits().div_ceil(4)
     }
 }
 
-/// Which signals of a design are compared.
+/// Which values of a design are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Look {
     /// Its ports.
     Ports,
-    /// Its ports, and every [`Quantity`] of the scalar path inside every core.
+    /// Its ports, and inside every core each [`Quantity`] of the scalar path.
     #[default]
     Inside,
 }
 
-/// The places of a quantity in a line, with one element for each core.
+/// The places of a quantity's values in a line, one element a core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsideField {
     /// The quantity.
     pub quantity: Quantity,
-    /// Whether it is compared, 1 bit a core; None if it is compared in every cycle outside reset.
+    /// One bit a core: whether it is compared there. `None` for a quantity that is compared in every cycle outside
+    /// reset.
     pub due: Option<Field>,
     /// The expected values.
     pub value: Field,
 }
 
-/// The layout of the vectors of a design.
+/// The layout of a design's vectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Name of the module of the design.
+    /// Name of the design's module.
     pub name: String,
-    /// Whether the design has a clock. Without one, a line is one evaluation.
+    /// Whether the design has a clock; otherwise each line is one evaluation.
     pub clocked: bool,
-    /// The ports, in the order of a line.
+    /// Ports in the order of a line.
     pub fields: Vec<Field>,
-    /// The quantities inside the cores, behind the ports; empty with [`Look::Ports`].
+    /// The quantities inside the cores, behind the ports; empty if only ports are compared.
     pub inside: Vec<InsideField>,
-    /// Number of digits in a line.
+    /// The number of digits of a line.
     pub digits: usize,
 }
 
 impl Layout {
-    /// The layout for a list of ports.
+    /// The layout of a port list, without quantities inside cores.
     pub fn new(name: String, ports: Vec<PortShape>) -> Layout {
         let clocked = ports.iter().any(|port| port.name == "clk");
         let mut digits = 0;
@@ -178,7 +178,7 @@ impl Layout {
         Layout { name, clocked, fields, inside: Vec::new(), digits }
     }
 
-    /// Appends the quantities inside the cores. `cores` has the signals of each core; the cores are alike.
+    /// This layout with the quantities that are compared inside the cores, which must be alike.
     #[must_use]
     pub fn with_inside(mut self, cores: &[Vec<Inside>]) -> Layout {
         let mut digits = self.digits;
@@ -198,7 +198,7 @@ impl Layout {
         self
     }
 
-    /// The layout for a core.
+    /// The layout of a core.
     ///
     /// # Errors
     /// If the configuration is not valid.
@@ -206,7 +206,7 @@ impl Layout {
         Ok(Layout::of(config.name(), &catalogue::build(config)?, 1, compare))
     }
 
-    /// The layout for an array.
+    /// The layout of an array.
     ///
     /// # Errors
     /// If the configuration is not valid.
@@ -214,7 +214,7 @@ impl Layout {
         Ok(Layout::of(config.name(), &array::build(config)?, config.queries, compare))
     }
 
-    /// The layout for a split.
+    /// The layout of a split.
     ///
     /// # Errors
     /// If the configuration is not valid.
@@ -235,7 +235,7 @@ impl Layout {
         self.fields.iter().find(|field| field.port.name == name)
     }
 
-    /// The layout as text, `rst:1 q:16x64 ...`: for each port its name, the width of an element and, for a vector, the
+    /// The layout as text, `rst:1 q:16x64 ...`: each port with the bits of an element and, if it is a vector, the
     /// number of elements.
     pub fn fields_text(&self) -> String {
         let field = |f: &Field| match f.port.elements {
@@ -246,22 +246,21 @@ impl Layout {
         self.fields.iter().chain(inside).map(field).collect::<Vec<_>>().join(" ")
     }
 
-    /// The first line of a vector file, a comment.
+    /// The comment that a vector file begins with.
     pub fn header(&self) -> String {
         format!("// {} {}\n", self.name, self.fields_text())
     }
 
-    /// The last line of a vector file. No cycle has the same digits: while `rst` is high, expected outputs are zeros. A
-    /// unit without a clock would need operands and a result of all ones, which is no number.
+    /// The end mark. No cycle's line looks like it: while `rst` is high expected outputs are written as zeros, and a
+    /// line of a unit would need operands and a result of all ones, which is no number.
     pub fn end_mark(&self) -> String {
         "f".repeat(self.digits) + "\n"
     }
 
-    /// Appends the line of a cycle.
-    ///
-    /// `value` appends the elements of a port to its vector. Outputs that are not compared in this cycle become zeros.
-    /// `inside` has the expected values inside the cores, core by core, each in the order of [`Layout::inside`]; None
-    /// is not compared. `inside` may be empty while `rst` is high, or if the layout has no quantities inside.
+    /// Appends a cycle's line to `out`. `value` appends a port's elements to its second argument; outputs that are not
+    /// compared are written as zeros. `inside` are the expected values inside the cores, core after core, each in the
+    /// order of [`Layout::inside`], and `None` for a value that is not compared. It may be empty while `rst` is high,
+    /// or if the layout has no quantities.
     pub fn line(
         &self,
         out: &mut String,

@@ -1,4 +1,4 @@
-//! Control of a core from the key port to the score stage: the flags that accompany a key.
+//! A key's flags, from its ports to the score stage.
 
 use super::delay::late_flag;
 use super::flags::{Flags, flag_pipe};
@@ -9,7 +9,7 @@ use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
 function! {
-    /// Whether the next key is a first one, and whether this one makes its query invalid.
+    /// Whether the next key is a first one, and the invalid bit of this key.
     pub struct KeyFlagsFunction {}
     name(this) = "key_flags";
     doc = "The key after k_last (or after reset) is a first key; a key is invalid with its query.";
@@ -20,21 +20,21 @@ function! {
 
 /// The flags at the score stage.
 pub struct KeyOutputs {
-    /// With partial results: a restore reaches the score stage in the next cycle, and the step at the score stage is a
+    /// With partial results: a restore reaches the score stage in the next cycle; the step at the score stage is a
     /// restore.
     pub state: Option<(Wire, Wire)>,
-    /// With masks: the step is valid and not masked, so the scalar path sees it.
+    /// With masks: the step at the score stage is not masked. The scalar path takes no other step.
     pub live: Option<Wire>,
-    /// The flags of the step, masked or not. `first` says that the query has not seen a key before it: masked keys do
-    /// not count. A restore is a first step wherever it comes.
+    /// The flags of the step. `first` is high for a restore, and for a key before which the query has seen none: masked
+    /// keys do not count.
     pub flags: Flags,
 }
 
-/// Delays the flags of a key by the `stages` cycles from the key port to the score stage.
+/// Control of a core whose score stage is `stages` cycles after the acceptance of a key.
 ///
-/// `ports` are, by name: a query is loaded (`q_valid`) and has an element that is Inf or NaN (`q_special`); a key is
-/// accepted (`k_valid`), is its query's last (`k_last`) and has an element that is Inf or NaN (`k_special`). With
-/// masks, `k_mask` says that the key is masked. With partial results, `k_state` says that the step is a restore.
+/// `ports` are, in this order: `q_valid`, a query is loaded; `q_special`, an element of it is Inf or NaN; `k_valid`, a
+/// key is accepted; `k_last`, it is its query's last; `k_special`, an element of it is Inf or NaN. With masks `k_mask`
+/// says that the query does not see the key; with partial results `k_state` says that the step is a restore.
 pub fn key_control(
     around: &mut Module,
     stages: usize,
@@ -61,7 +61,7 @@ pub fn key_control(
         let q_special = m.register_if("q_special_q", q_valid, q_special);
         m.reserve(&["expect_first_q"]);
         let expect_first = m.later(1);
-        // `seen`: the query sees this key. `next_first`: the key after this one is a first one.
+        // `seen`: there is a step and it is not masked. `next_first`: the key after this one is a first one.
         let seen =
             k_mask.map_or(k_valid, |mask| m.call(("seen", 0), UnmaskedFunction {}, [k_valid, mask])[0]);
         let next_first = match k_mask {
@@ -69,7 +69,7 @@ pub fn key_control(
             None => k_last,
         };
         m.reserve(&["flags", "invalid_seen", "pipe", "live_q"]);
-        // A restore is a first step wherever it comes, and what the key port carries beside it does not count.
+        // A restore is a first step, wherever in the query it comes. The key beside it does not count.
         let mut entering_first = expect_first;
         let mut key_special = k_special;
         let state = k_state.map(|k_state| {
@@ -87,7 +87,7 @@ pub fn key_control(
         let [next_expect_first, key_invalid] = m.call("flags", KeyFlagsFunction {}, flags);
         let expect_first_q = m.register_reset("expect_first_q", 1, next_expect_first);
         m.drive(expect_first, expect_first_q);
-        // A masked key does not make its query invalid, whatever it holds.
+        // Inf and NaN do not count at a masked key, neither in the key nor in q.
         let key_invalid = match k_mask {
             Some(mask) => m.call(("invalid_seen", 0), UnmaskedFunction {}, [key_invalid, mask])[0],
             None => key_invalid,
