@@ -16,7 +16,7 @@ use flashd_spec::format::Format;
 
 /// FLASH-D with fixed-point lanes, in vectors of 32-bit numbers.
 pub struct Blending {
-    /// Of values, and of results.
+    /// Formats of the values and of the results.
     format: Format,
     result: Format,
     d: usize,
@@ -28,7 +28,7 @@ pub struct Blending {
 }
 
 impl Blending {
-    /// The core, if it is one of these and its numbers fit.
+    /// The core of a model; `None` if its lanes are not of this kind or its numbers do not fit 32 bits.
     pub fn new(model: &Model) -> Option<Blending> {
         let (config, n) = (model.config(), model.numerics());
         let fixed = config.update() == Some(Update::Fixed);
@@ -47,8 +47,8 @@ impl Blending {
         })
     }
 
-    /// The operands of values, scaled to an exponent field: one less than those of [`crate::fixed_value`], as the lanes
-    /// take them.
+    /// Converts values to operands relative to the exponent field `exponent`. An operand is one less than that of
+    /// [`crate::fixed_value`], because the lanes compute with `v - 1`.
     pub fn operands(&self, isa: Isa, v: &[u64], exponent: u64, operands: &mut [i32]) {
         let limit = self.value_bits as i32 - 1;
         let by = FixedValue {
@@ -61,18 +61,18 @@ impl Blending {
         convert(isa, v, &by, operands);
     }
 
-    /// For each vector of surveyed values, whether one is too large for the exponent.
+    /// For each surveyed vector, whether one of its values is too large for the exponent field `exponent`.
     pub fn overflow(&self, survey: &Survey, exponent: u64) -> Vec<bool> {
         survey.overflow(self.format, exponent)
     }
 }
 
-/// The operand of a value: [`FixedLanes::value`] without a choice in it.
+/// Computes `v - 1`, v being [`FixedLanes::value`], without a branch.
 struct FixedValue {
     decoder: Decoder,
     format: Format,
     exponent: u64,
-    /// From a value to units of the last place, and the largest number of those.
+    /// Units of the last place in a value of 1, and the largest operand in those units.
     scale: f64,
     largest: f64,
 }
@@ -86,13 +86,13 @@ impl Convert for FixedValue {
         let over = biased_exponent(self.format, bits) > self.exponent;
         let units = f64::from(x.abs()) * self.scale;
         let units = if over & (x != 0.0) | (units + 0.5 > self.largest) { self.largest } else { units + 0.5 };
-        // The last bits of the sum are the integer.
+        // The integer is in the low bits of the sum.
         let magnitude = (Carrier::floor(units) + f64::INTEGERS).to_bits() as i32;
         BlendLanes::value(if x < 0.0 { -magnitude } else { magnitude })
     }
 }
 
-/// A block of queries under way.
+/// State of a block of queries.
 pub(crate) struct BlendState {
     weights: WeightState,
     o: Outputs<i32>,
@@ -157,7 +157,7 @@ impl BlockCore for Blending {
     }
 }
 
-/// The steps of a tile on the accumulators.
+/// Updates the accumulators with the steps of a tile.
 struct BlendValues<'a, const ELEMENTS: bool> {
     core: &'a Blending,
     state: &'a mut BlendState,

@@ -1,4 +1,5 @@
-//! What a core does with blocks of queries, and the same without its types: a run is compiled once for all cores.
+//! What a core does with blocks of queries: with its types ([`BlockCore`]), and without them ([`AnyCore`]), so that a
+//! run is compiled once for all cores.
 
 use super::TILE;
 use super::dot::Dots;
@@ -11,23 +12,23 @@ use crate::result::{PartialState, QueryResult};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The values of a run, to be read by its blocks.
+/// The values of a run, as its blocks read them.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) isa: Isa,
     /// Encodings, `[keys, d]`.
     pub(crate) v: &'a [u64],
     pub(crate) d: usize,
-    /// What fixed-point lanes scale to.
+    /// Exponent field that the values of fixed-point lanes are relative to.
     pub(crate) exponent: u64,
-    /// Each block converts a tile when it comes to it.
+    /// Each block converts the values of a tile for itself. If false, all are converted before the first block.
     pub(crate) by_tile: bool,
     pub(crate) layout: Layout,
 }
 
 /// What a core does with a block of queries.
 pub(crate) trait BlockCore: Sync {
-    /// The queries under way.
+    /// State of a block of queries.
     type State;
     /// A value as the lanes take it.
     type Value: Copy + Default + Send + Sync;
@@ -37,22 +38,23 @@ pub(crate) trait BlockCore: Sync {
         false
     }
 
-    /// Converts values for an exponent.
+    /// Converts encodings to values relative to the exponent field `exponent`.
     fn convert(&self, isa: Isa, v: &[u64], exponent: u64, values: &mut [Self::Value]);
 
-    /// For each key, whether a value is too large for the exponent.
+    /// For each key, whether one of its values is too large for the exponent.
     fn overflow(&self, v: &[u64], survey: &Survey, exponent: u64) -> Vec<bool>;
 
-    /// A block before its first key.
+    /// The state of a block before its first key.
     fn start(&self, layout: Layout) -> Self::State;
 
-    /// A query of a block before its first key goes on where a partial result ended.
+    /// Restores a query from a partial result, before its first key.
     fn restore(&self, state: &mut Self::State, query: usize, partial: &PartialState);
 
     /// The partial result of a query that has seen a key.
     fn save(&self, state: &Self::State, query: usize) -> PartialState;
 
-    /// A tile of keys with its values. Fills in what each query reads, counts, and with `watch` records the steps.
+    /// Takes the steps of a tile of keys. Writes `read`, `overflow` and `tally` of `work`; with `watch`, records the
+    /// steps.
     fn tile(
         &self,
         isa: Isa,
@@ -67,20 +69,20 @@ pub(crate) trait BlockCore: Sync {
     fn finish(&self, state: &Self::State, query: usize, exponent: u64, result: &mut QueryResult);
 }
 
-/// What goes in and out of a tile.
+/// Inputs and outputs of a core's work on a tile. Masks are 0 or -1 for each query.
 pub(crate) struct TileWork {
     pub(crate) dots: Box<Dots>,
-    /// Which queries see a key, 0 or -1.
+    /// Which queries see each key.
     pub(crate) seen: [Block<i32>; TILE],
-    /// Which queries read its value.
+    /// Which queries read its value; written by the core.
     pub(crate) read: [Block<i32>; TILE],
-    /// Which queries' sums leave their range.
+    /// Queries whose sum has left its range in this tile or before; written by the core.
     pub(crate) overflow: Block<i32>,
     pub(crate) tally: Tally,
     pub(crate) watched: Steps,
 }
 
-/// A core, whatever its types are.
+/// A [`BlockCore`] without its types.
 pub(crate) trait AnyCore: Sync {
     /// See [`BlockCore::takes_elements`].
     fn takes_elements(&self) -> bool;
@@ -88,17 +90,18 @@ pub(crate) trait AnyCore: Sync {
     /// See [`BlockCore::overflow`].
     fn overflow(&self, v: &[u64], survey: &Survey, exponent: u64) -> Vec<bool>;
 
-    /// The core with values, which it converts on the threads of the current pool.
+    /// The core with the values of a run. Unless blocks convert them, it converts them here, on the threads of the
+    /// current pool.
     fn values<'a>(&'a self, source: Source<'a>) -> Box<dyn AnyValues + 'a>;
 }
 
-/// A core with values.
+/// A core with the values of a run.
 pub(crate) trait AnyValues: Send + Sync {
     /// A block before its first key.
     fn start(&self) -> Box<dyn AnyBlock + '_>;
 }
 
-/// A block under way; see [`BlockCore`].
+/// A block of queries with its state; the methods are those of [`BlockCore`].
 pub(crate) trait AnyBlock {
     fn restore(&mut self, query: usize, partial: &PartialState);
 
@@ -133,7 +136,7 @@ impl<C: BlockCore> AnyCore for C {
 struct Values<'a, C: BlockCore> {
     core: &'a C,
     source: Source<'a>,
-    /// All of them, unless blocks convert them.
+    /// All converted values; empty if blocks convert them.
     all: Vec<C::Value>,
 }
 
@@ -149,7 +152,7 @@ impl<C: BlockCore> AnyValues for Values<'_, C> {
 struct Running<'a, C: BlockCore> {
     values: &'a Values<'a, C>,
     state: C::State,
-    /// The values of a tile, where blocks convert them.
+    /// The converted values of a tile; empty if all are converted before.
     tile: Vec<C::Value>,
 }
 
@@ -182,14 +185,14 @@ impl<C: BlockCore> AnyBlock for Running<'_, C> {
     }
 }
 
-/// The accumulators of a block.
+/// One number for each accumulator of a block: the accumulator, or its exponent.
 pub(crate) struct Outputs<T> {
     pub(crate) vectors: Vec<Block<T>>,
     pub(crate) layout: Layout,
 }
 
 impl<T: Copy + Default> Outputs<T> {
-    /// Those of d elements for each query; with [`Layout::Elements`], d is a multiple of a vector's lanes.
+    /// Zeros for d elements of each query. With [`Layout::Elements`] there is one query, and d is a multiple of 16.
     pub(crate) fn new(d: usize, layout: Layout) -> Self {
         let vectors = match layout {
             Layout::Queries => d,
@@ -198,7 +201,7 @@ impl<T: Copy + Default> Outputs<T> {
         Outputs { vectors: vec![Block::default(); vectors], layout }
     }
 
-    /// The elements of a query.
+    /// The d numbers of a query.
     pub(crate) fn of(&self, query: usize) -> impl Iterator<Item = T> {
         let (lanes, first) = match self.layout {
             Layout::Queries => (1, query),
@@ -207,7 +210,7 @@ impl<T: Copy + Default> Outputs<T> {
         self.vectors.iter().flat_map(move |vector| vector[first..first + lanes].iter().copied())
     }
 
-    /// The same, to be written.
+    /// [`Outputs::of`], mutable.
     pub(crate) fn of_mut(&mut self, query: usize) -> impl Iterator<Item = &mut T> {
         let (lanes, first) = match self.layout {
             Layout::Queries => (1, query),
@@ -217,20 +220,20 @@ impl<T: Copy + Default> Outputs<T> {
     }
 }
 
-/// A step's number for a lane: with elements side by side all lanes have that of the only query.
+/// Index of lane i's query in the vectors of a step: with elements side by side, all lanes belong to query 0.
 #[inline(always)]
 pub(crate) fn lane<const ELEMENTS: bool>(i: usize) -> usize {
     if ELEMENTS { 0 } else { i }
 }
 
-/// The values of N vectors of accumulators from one on, in a key's row.
+/// The values in a key's row that belong to N vectors of accumulators, from vector `start` on.
 #[inline(always)]
 pub(crate) fn row<T, const N: usize, const ELEMENTS: bool>(row: &[T], start: usize) -> &[T] {
     let width = if ELEMENTS { crate::block::BLOCK } else { 1 };
     &row[start * width..(start + N) * width]
 }
 
-/// The value for a lane of the n-th of these vectors.
+/// The value for lane i of the n-th vector, from a result of [`row`].
 #[inline(always)]
 pub(crate) fn value<T: Copy, const ELEMENTS: bool>(row: &[T], n: usize, i: usize) -> T {
     if ELEMENTS { row[n * crate::block::BLOCK + i] } else { row[n] }

@@ -13,7 +13,7 @@ use crate::result::{Action, PartialState, QueryResult, Step};
 use crate::round::encode;
 use flashd_spec::format::Format;
 
-/// A run of a core that [`Model`] puts together.
+/// A run that takes recurrence and lanes from [`Model`].
 pub(crate) struct ByQuery<'a>(pub(crate) Task<'a>);
 
 impl Visit for ByQuery<'_> {
@@ -38,17 +38,17 @@ impl Visit for ByQuery<'_> {
 }
 
 struct Core<'a, R, L> {
-    /// Of results.
+    /// Format of the results.
     format: Format,
     d: usize,
     recurrence: &'a R,
     lanes: &'a L,
 }
 
-/// The queries of a block under way.
+/// State of a block of queries.
 struct State<R: Recurrence, L: Lanes> {
     states: [Option<R::State>; BLOCK],
-    /// Accumulators, query after query.
+    /// Accumulators, `[queries, d]`.
     o: Vec<L::Output>,
     saturated: [u64; BLOCK],
 }

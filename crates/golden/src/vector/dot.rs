@@ -1,7 +1,7 @@
 //! Dot products of a block of queries with a tile of keys.
 //!
-//! The fast form is [`crate::dot`]'s fused unit in f32, several keys at a time; the others are that
-//! module's own units, key by key.
+//! The fast unit is [`crate::dot`]'s fused unit in f32, several keys at a time. All others come from that module as
+//! they are, key by key.
 
 use super::TILE;
 use super::isa::{Isa, Kernel};
@@ -17,15 +17,15 @@ use flashd_spec::config::Dot;
 use flashd_spec::numerics::Numerics;
 use std::ops::Range;
 
-/// What a dot product unit gives for each key of a tile.
+/// Dot products, or their sums of terms, and biases of a tile.
 pub(crate) struct Dots {
-    /// Of the fused unit in f32: sums of terms.
+    /// Sums of terms, from the fused unit in f32.
     pub(crate) sums: [Block<i32>; TILE],
-    /// Of the others, as [`BlockDot::dots`] gives them.
+    /// What any other unit returns, see [`BlockDot::dots`].
     pub(crate) values: [Block<f64>; TILE],
-    /// Which of the two.
+    /// The results are in `sums`, otherwise in `values`.
     pub(crate) integers: bool,
-    /// What is added to the scores, in base 2 with FS fraction bits; zeros unless `biased`.
+    /// Biases in base 2 with FS fraction bits; zeros unless `biased`.
     pub(crate) biases: [Block<i64>; TILE],
     pub(crate) biased: bool,
 }
@@ -41,7 +41,7 @@ impl Dots {
         })
     }
 
-    /// What a key's score is made from for one query.
+    /// Dot product and bias of the key at `place` in the tile, for one query.
     #[inline(always)]
     pub(crate) fn score(&self, place: usize, query: usize) -> KeyScore {
         let (sum, value) = (self.sums[place][query], self.values[place][query]);
@@ -50,24 +50,26 @@ impl Dots {
     }
 }
 
-/// The unit with all keys of a run.
+/// A dot product unit with all keys of a run.
 pub(crate) enum Unit<'a> {
-    /// Fused, in f32.
+    /// Fused, with terms in f32 and sums in i32.
     Narrow {
-        /// Of queries.
+        /// Decodes queries.
         decoder: Decoder,
         d: usize,
         scaled: Scaled,
-        /// The keys, and next to them `k 2^shift`, away from zero, see [`crate::dot`]; empty where blocks convert them.
+        /// Encodings of the keys.
         k: &'a [u64],
+        /// The keys as [`Scaled`] converts them; empty where blocks convert them.
         all: Vec<f32>,
     },
-    /// Any other.
+    /// Any other unit.
     Other(Box<dyn DotUnit>),
 }
 
 impl<'a> Unit<'a> {
-    /// The unit; the extents are those of the queries and keys. `by_tile`: blocks convert the keys.
+    /// The unit for d elements. `q_extent` and `k_extent` are the extents of all queries and keys. `by_tile`: blocks
+    /// convert the keys.
     pub(crate) fn new(
         isa: Isa,
         n: &Numerics,
@@ -102,7 +104,7 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// Next to `k 2^shift`, away from zero.
+/// Converts a key's element to the next number beyond `k 2^shift`, away from zero; see [`crate::dot`].
 pub(crate) struct Scaled {
     decoder: Decoder,
     scale: f32,
@@ -117,8 +119,8 @@ impl Convert for Scaled {
     }
 }
 
-/// Whether no term saturates, f32 has every operand and term, and i32 every sum: what [`crate::dot`] finds out number
-/// by number, from the largest and smallest magnitudes.
+/// Whether no term saturates, f32 holds every operand and term, and i32 holds every sum. [`crate::dot`] checks every
+/// number; this checks the largest and smallest magnitudes.
 fn fits_narrow(n: &Numerics, d: usize, q: Extent, k: Extent) -> bool {
     let (q_format, k_format) = (n.formats.q, n.formats.k);
     let scale = pow2(term_shift(n));
@@ -140,7 +142,7 @@ pub(crate) enum BlockUnit<'a> {
         scaled: &'a Scaled,
         k: &'a [u64],
         all: &'a [f32],
-        /// The keys of a tile, where blocks convert them.
+        /// The converted keys of a tile; empty if `all` has them.
         tile: Vec<f32>,
         queries: Queries,
     },
@@ -149,14 +151,14 @@ pub(crate) enum BlockUnit<'a> {
 
 /// The queries of a block.
 pub(crate) enum Queries {
-    /// Element j of all, for every j.
+    /// One vector for each element j, with element j of every query.
     Several(Vec<Block<f32>>),
-    /// The elements of one.
+    /// The elements of the only query.
     One(Vec<f32>),
 }
 
 impl BlockUnit<'_> {
-    /// The results for a range of at most [`TILE`] keys.
+    /// Computes the results for a range of at most [`TILE`] keys.
     pub(crate) fn tile(&mut self, isa: Isa, keys: Range<usize>, dots: &mut Dots) {
         match self {
             BlockUnit::Narrow { d, scaled, k, all, tile, queries } => {
@@ -185,14 +187,14 @@ impl BlockUnit<'_> {
     }
 }
 
-/// Keys whose sums are formed together: a query is then loaded once for all of them.
+/// Keys whose sums are formed together, so that an element of the queries is loaded once for all of them.
 const TOGETHER: usize = 8;
 
-/// A product of a query and a key as an integer, too large by the bias.
+/// `q k` rounded to an integer, plus [`Carrier::INTEGER_BIAS`].
 #[inline(always)]
 fn term<const FMA: bool>(q: f32, k: f32) -> i32 {
-    // The product is exact before it is rounded to an integer, or close enough above that (see `crate::dot`): either
-    // gives the same integer.
+    // Without FMA the product is rounded first. It may be slightly above the exact one (see `crate::dot`), and rounds
+    // to the same integer.
     let sum = if FMA { q.mul_add(k, f32::INTEGERS) } else { q * k + f32::INTEGERS };
     sum.to_bits() as i32
 }
@@ -251,7 +253,7 @@ impl Kernel for Fused<'_> {
     }
 }
 
-/// One query: the lanes hold elements, and add up to the sum in lane 0.
+/// Dot products of the only query: the lanes hold its elements, and their sum goes to lane 0.
 struct FusedOne<'a> {
     d: usize,
     k: &'a [f32],

@@ -11,10 +11,10 @@ use crate::round::{encode, pow2};
 use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::Numerics;
 
-/// Shifts beyond this one leave nothing of a product.
+/// Longest right shift of a product. A product that is shifted further is zero.
 const FARTHEST: i32 = 61;
 
-/// An exponential that is rounded to a format: significand and places.
+/// Rounds an exponential to a format.
 #[derive(Clone, Copy)]
 struct Rounded {
     format: Format,
@@ -25,7 +25,7 @@ struct Rounded {
 }
 
 impl Rounded {
-    /// `value 2^-(B + k)`, to nearest, ties to even.
+    /// `value 2^-(B + k)` rounded to nearest, ties to even, as `(m, shift)` for `m 2^-shift`.
     #[inline(always)]
     fn of(&self, value: i32, k: i32) -> (i32, i32) {
         let log = ((value as f32).to_bits() >> 23) as i32 - 127;
@@ -45,14 +45,14 @@ impl Rounded {
     }
 }
 
-/// How the lanes get the exponential.
+/// The form of the exponential that enters the lanes.
 #[derive(Clone, Copy)]
 enum Form {
     Factor { factors: Factors, bits: i32 },
     Rounded(Rounded),
 }
 
-/// The unit.
+/// FA2's scalar path: from scores to maximum, sum and the exponentials that scale output or value.
 pub(crate) struct SoftmaxLanes {
     exp: Lookup,
     form: Form,
@@ -62,7 +62,7 @@ pub(crate) struct SoftmaxLanes {
     state_fraction: u32,
     largest: i32,
     largest_sum: i64,
-    /// The largest x that holds.
+    /// A step with x up to this holds.
     hold: i32,
     first: u64,
 }
@@ -83,12 +83,12 @@ impl State {
     }
 }
 
-/// What a step has the lanes do, for each query of a block: the exponential is `m 2^-shift`.
+/// What a step does in the lanes, for each query of a block. The exponential is `m 2^-shift`.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {
     pub(crate) m: Block<i32>,
     pub(crate) shift: Block<i32>,
-    /// -1: the maximum moved, and the output is scaled, else the value.
+    /// -1: the maximum moved, and the exponential scales the output. 0: it scales the value.
     pub(crate) moved: Block<i32>,
     pub(crate) first: Block<i32>,
 }
@@ -99,7 +99,8 @@ impl Scale {
 }
 
 impl SoftmaxLanes {
-    /// The unit, if its lanes hold all its numbers.
+    /// The unit of a core; `None` if the lanes cannot hold all its numbers. `shared`: the exponential is a factor, and
+    /// rounds to the factor's significand instead of the weight's format.
     pub(crate) fn new(n: &Numerics, shared: bool) -> Option<SoftmaxLanes> {
         let base2 = Base2::new(n);
         let b = n.exp.value_fraction;
@@ -143,17 +144,17 @@ impl SoftmaxLanes {
         State { m: [0; BLOCK], l: [0; BLOCK], begun: [0; BLOCK] }
     }
 
-    /// A query's state as the reference has it.
+    /// A query's state as [`crate::recurrence::Fa2`] keeps it.
     pub(crate) fn state(state: &State, query: usize) -> Sum {
         Sum { m: state.m[query].into(), l: state.l[query] as u64 }
     }
 
-    /// A query goes on from the reference's state.
+    /// Restores a query from a state of [`crate::recurrence::Fa2`].
     pub(crate) fn restore(state: &mut State, query: usize, sum: Sum) {
         (state.m[query], state.l[query], state.begun[query]) = (sum.m as i32, sum.l as i64, -1);
     }
 
-    /// A tile of keys, from scores with FS fraction bits.
+    /// Takes the steps of a tile of keys. The scores have FS fraction bits.
     #[inline(always)]
     pub(crate) fn tile<const WATCH: bool>(
         &self,
@@ -187,7 +188,7 @@ impl SoftmaxLanes {
         let one = 1i64 << self.state_fraction;
         let mut own = *state;
         for (key, (scores, scale)) in scores.iter().zip(scales).enumerate() {
-            // Copies: the compiler then knows that nothing overlaps.
+            // Copies, so that the compiler knows that nothing overlaps.
             let (scores, seen) = (*scores, work.seen[key]);
             let (mut next, mut tally, mut step, mut read) = (own, work.tally, Scale::NOTHING, [0; BLOCK]);
             for i in 0..BLOCK {
@@ -236,7 +237,7 @@ impl SoftmaxLanes {
         *state = own;
     }
 
-    /// An exponential as a step records it.
+    /// The exponential as [`Watched::w`] records it.
     fn record(&self, m: i32, shift: i32) -> u64 {
         match self.form {
             Form::Factor { bits, .. } => {

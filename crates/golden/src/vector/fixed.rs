@@ -1,28 +1,30 @@
 //! FLASH-D's fixed-point lanes for all queries of a block: [`crate::lanes::FixedLanes`] in 32-bit lanes.
 //!
-//! There the way from o to v is a sign and a magnitude that is rounded half up. Here it is one rounded shift: with
-//! `y = v - (o >> below) - 1`, the factor `m 2^-right` and `2^S = 2 2^right`,
+//! The reference splits the increment `u (v - o)` into a sign and a magnitude, which it rounds half up. Here it is one
+//! rounded shift. Let `y = v - (o >> below) - 1`, let the product with the factor `m 2^-right` have one bit below the
+//! last place of o, and let `2^S = 2 2^right`. The increment is then
 //!
 //! ```text
 //! y >= 0:  floor((y m + 2^right) / 2^S)            the magnitude is y
 //! y <  0:  floor((y m + m - 1 + 2^right) / 2^S)    the magnitude is -y - 1, and minus a floor is a ceiling
 //! ```
 //!
-//! and its negative, which upper steps add to v, the same with `-m`, `1 - m` and `2^right - 1`.
+//! Upper steps add its negative to v. The negative is the same with `-m`, `1 - m` and `2^right - 1` for `m`, `m - 1`
+//! and `2^right`.
 
 use super::block::{lane, row, value};
 use super::lse::Blend;
 use crate::block::{BLOCK, Block};
 use flashd_spec::config::LaneBits;
 
-/// Most places that a factor scales by: what is shifted further has vanished.
+/// Longest right shift of a product. A product that is shifted further rounds to zero.
 const FARTHEST: i32 = 29;
 /// Elements whose accumulators stay in registers for all keys of a tile.
 pub(crate) const TOGETHER: usize = 8;
-/// Those of what is left.
+/// The same for the elements that are left over.
 pub(crate) const FEW: usize = 4;
 
-/// The widths that a kernel needs.
+/// FLASH-D's fixed-point lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct BlendLanes {
     pub(crate) below: u32,
@@ -33,7 +35,7 @@ pub(crate) struct BlendLanes {
 #[repr(C, align(64))]
 pub(crate) struct BlendStep {
     m: Block<i32>,
-    /// Added where y is negative.
+    /// Added to the product where y is negative: `m - 1`, or `1 - m` in an upper step.
     negative: Block<i32>,
     round: Block<i32>,
     shift: Block<i32>,
@@ -53,27 +55,28 @@ impl BlendStep {
 }
 
 impl BlendLanes {
-    /// The lanes, if 32 bits hold all their numbers.
+    /// The lanes; `None` if 32 bits do not hold all their numbers.
     pub(crate) fn new(bits: LaneBits) -> Option<BlendLanes> {
         let below = bits.o - bits.v;
-        // The longest product has a sign, v + 1 bits, and w bits or those of a factor that has been shifted left.
+        // The longest product has a sign, v + 1 bits, and w bits or the bits of a factor that has been shifted left.
         let product = bits.v + 1 + bits.w.max(below + 2);
         (product < 30 && bits.o + 3 < 31).then_some(BlendLanes { below })
     }
 
-    /// The operands of a value, [`crate::lanes::FixedLanes`]'s number: `v - 1`.
+    /// The kernel's operand, `v - 1`, of a value v as [`crate::lanes::FixedLanes`] converts it.
     pub(crate) fn value(v: i32) -> i32 {
         v - 1
     }
 
+    /// Converts a step to the numbers that the kernel uses.
     #[inline(always)]
     pub(crate) fn prepare(&self, blend: &Blend, step: &mut BlendStep) {
         let below = self.below as i32;
         for i in 0..BLOCK {
-            // The product is left with one bit below the accumulator's last one.
+            // The product keeps one bit below the accumulator's last place.
             let left = (below + 1 - blend.shift[i]).max(0);
             let right = (blend.shift[i] - below - 1).clamp(0, FARTHEST);
-            // The factor zero has any shift; it must not be shifted out of the lane.
+            // A zero factor may have any shift; the limit keeps the shift within the lane.
             let m = blend.m[i] << left.min(below + 1);
             let sign = blend.upper[i];
             step.m[i] = (m ^ sign) - sign;
@@ -85,8 +88,8 @@ impl BlendLanes {
         step.any_upper = blend.upper.iter().any(|&upper| upper != 0);
     }
 
-    /// All steps of a tile on all elements; `values` has a row of operands for each step. `ELEMENTS`: the lanes are
-    /// elements of one query.
+    /// Takes all steps of a tile on all elements; `values` has a row of operands for each step. `ELEMENTS`: the lanes
+    /// are elements of one query.
     #[inline(always)]
     pub(crate) fn apply<const ELEMENTS: bool>(
         &self,
@@ -111,7 +114,7 @@ impl BlendLanes {
         }
     }
 
-    /// The same on N elements from one on.
+    /// [`BlendLanes::apply`] on N vectors of accumulators, from vector `start` on.
     #[inline(always)]
     pub(crate) fn some<const N: usize, const ELEMENTS: bool>(
         &self,
@@ -138,7 +141,7 @@ impl BlendLanes {
         o.copy_from_slice(&work);
     }
 
-    /// One step of one vector, with operands `v - 1`; `base` is what the way is added to.
+    /// One step of one vector: `o = base + increment`. `v` gives the operands `v - 1`.
     #[inline(always)]
     pub(crate) fn vector<const ELEMENTS: bool>(
         &self,

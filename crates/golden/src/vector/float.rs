@@ -1,12 +1,13 @@
 //! FA2's float lanes for all queries of a block: [`crate::lanes::FloatLanes`] in f32.
 //!
-//! Product and sum are rounded as there, but for three shortcuts. What they cannot do is found out and done again:
+//! Product and sum round as they do in the reference, except for three shortcuts. Where a shortcut would change a
+//! result, the tile is computed again without it:
 //!
-//! - The carrier's sum is not rounded to odd. That matters only where it is not exact and lies in the middle
-//!   between two numbers of the accumulator; the steps of such a tile are repeated with sums that are.
-//! - Results do not saturate. A tile in which one would is left to those lanes.
-//! - Where all numbers are far above the smallest normal one, nothing is flushed ([`Reach`]). Other tiles round as
-//!   those lanes do.
+//! - The carrier's sum is not rounded to odd. That matters only if the sum is inexact and halfway between two numbers
+//!   of the accumulator's format. The steps of such a tile are repeated with sums rounded to odd.
+//! - Results do not saturate. If one would, the tile is computed without shortcuts.
+//! - Nothing is flushed where all numbers are far above the smallest normal one ([`Reach`]). Other tiles take no
+//!   shortcut.
 
 use super::block::{lane, row, value};
 use super::fa2::Scale;
@@ -18,16 +19,17 @@ use flashd_spec::format::{Format, Formats};
 
 /// Elements whose accumulators stay in registers for all keys of a tile.
 const TOGETHER: usize = 4;
-/// Those of a tile that takes no shortcut.
+/// The same in a tile that takes no shortcut.
 const FEW: usize = 2;
-/// Exponentials with a longer shift are left to the reference: f32 may not hold them.
+/// The reference computes a step in which an exponential has a longer shift: f32 may not hold it.
 const LONGEST_SHIFT: i32 = 110;
-/// Nonzero values are at least this where nothing is flushed,
+/// Least magnitude of nonzero values in a tile that needs no flushing.
 const SAFE_VALUE: f32 = 9.094_947e-13; // 2^-40
-/// nonzero accumulators this,
+/// Least magnitude of nonzero accumulators in such a tile.
 const SAFE_OUTPUT: f32 = 9.313_226e-10; // 2^-30
-/// and exponentials shift a number by no more than this in all of a tile. Values and accumulators are multiples of
-/// 2^-53, as they have at most 24 bits, and so everything in the tile is one of 2^-123: a normal number or zero.
+/// Places by which the exponentials of such a tile may shift a number in all. Values have at most 16 bits and
+/// accumulators at most 24, so both are multiples of 2^-55. Then every number of the tile is a multiple of 2^-125: a
+/// normal number or zero.
 const SAFE_SHIFT: i32 = 70;
 
 /// A step as the kernel takes it. No vector of it crosses a cache line.
@@ -40,14 +42,14 @@ pub(crate) struct FloatStep {
     kind: Kind,
 }
 
-/// What a kernel has to choose between.
+/// How a kernel computes a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// All queries that are not idle scale their value.
+    /// Every query either scales the value or has not met a key.
     Values,
-    /// Some do something else.
+    /// Some query holds, does not see the key, scales its output or takes its first key.
     Mixed,
-    /// The reference has to.
+    /// The reference computes the step, because a shift is longer than [`LONGEST_SHIFT`].
     Reference,
 }
 
@@ -55,14 +57,15 @@ impl FloatStep {
     pub(crate) const NOTHING: FloatStep =
         FloatStep { scale: Scale::NOTHING, e: [0.0; BLOCK], read: [0; BLOCK], kind: Kind::Reference };
 
+    /// Converts a step to the numbers that the kernel uses, and adds its shifts to `reach`. `idle`: -1 for queries that
+    /// have not met a key; their accumulators do not matter.
     #[inline(always)]
-    /// `idle`: queries whose accumulators do not count, as they have not met a key.
     pub(crate) fn prepare(&mut self, scale: &Scale, read: &Block<i32>, idle: &Block<i32>, reach: &mut Reach) {
         self.scale = *scale;
         self.read = *read;
         let (mut all, mut other, mut longest) = (-1, 0, 0);
         for (i, &read) in read.iter().enumerate() {
-            // Queries that do not read have a factor of zero, and first keys need none.
+            // Queries that do not read have a factor of zero, and first keys need no factor.
             let shift = scale.shift[i] & read & !scale.first[i];
             let power = f32::from_bits(((127 - shift.clamp(0, LONGEST_SHIFT)) << 23) as u32);
             self.e[i] = (scale.m[i] & read) as f32 * power;
@@ -82,32 +85,32 @@ impl FloatStep {
     }
 }
 
-/// Those of some elements, each within a cache line where they are not in registers.
+/// Accumulators of N elements. Aligned, so that a vector that is not in a register stays within a cache line.
 #[repr(align(64))]
 struct Accumulators<const N: usize>([Block<f32>; N]);
 
-/// How far down the steps of a tile go.
+/// How far the steps of a tile shift numbers right.
 pub(crate) struct Reach {
-    /// Places by which each query's outputs are shifted, one step after the other.
+    /// For each query, the places by which all steps together shift its outputs.
     outputs: Block<i32>,
-    /// The most places by which one of its values is.
+    /// For each query, the longest shift of a value.
     values: Block<i32>,
-    /// Whether a step is left to the reference.
+    /// Whether the reference computes one of the steps.
     reference: bool,
 }
 
 impl Reach {
     pub(crate) const NOTHING: Reach = Reach { outputs: [0; BLOCK], values: [0; BLOCK], reference: false };
 
-    /// Whether no step brings numbers near the smallest normal one, if values and accumulators are not small.
+    /// Whether no result can be below the smallest normal number, if values and accumulators are not small.
     #[inline(always)]
     fn is_safe(&self) -> bool {
-        // Steps are at most 32, and none of the shifts that are added up is longer than a lane holds.
+        // A tile has at most 32 steps, and 32 bits hold the sum of their shifts.
         self.outputs.iter().zip(&self.values).all(|(&outputs, &values)| outputs + values <= SAFE_SHIFT)
     }
 }
 
-/// The lanes; `FLUSH`: accumulator and product flush subnormals.
+/// FA2's float lanes. `FLUSH`: accumulator and product flush subnormals.
 pub(crate) struct Scaling<const FLUSH: bool> {
     pub(crate) reference: FloatLanes<f32, FLUSH>,
     product: Rounder<f32>,
@@ -115,9 +118,9 @@ pub(crate) struct Scaling<const FLUSH: bool> {
     quick_product: Quick,
     quick_sum: Quick,
     largest: f32,
-    /// The accumulator's smallest normal number is f32's: where values fit f32 sums do not saturate either.
+    /// The accumulator's smallest normal number is f32's. Where the values fit f32, sums then do not saturate either.
     deep: bool,
-    /// A first key's `o = v`, else `o = v + 0`.
+    /// A first key loads `o = v`; if false, `o = v + 0`.
     load: bool,
 }
 
@@ -135,12 +138,13 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         }
     }
 
-    /// Whether nothing underflows with these values, the smallest magnitude but zero being given.
+    /// Whether values are large enough for products that do not underflow; `smallest` is their smallest nonzero
+    /// magnitude.
     pub(crate) fn has_safe_values(&self, smallest: f64) -> bool {
         self.deep && smallest >= SAFE_VALUE.into()
     }
 
-    /// Whether accumulators are zero or not small.
+    /// Whether every accumulator is zero or at least [`SAFE_OUTPUT`].
     #[inline(always)]
     fn is_safe(o: &[Block<f32>]) -> bool {
         let mut small = [0; BLOCK];
@@ -152,8 +156,8 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         small.iter().fold(0, |any, &small| any | small) == 0
     }
 
-    /// All steps of a tile on all elements; `values` has a row for each step. Adds to the count of saturated roundings.
-    /// `ELEMENTS`: the lanes are elements of one query.
+    /// Takes all steps of a tile on all elements; `values` has a row for each step. Adds each query's saturated
+    /// roundings to `saturated`. `ELEMENTS`: the lanes are elements of one query.
     #[inline(always)]
     pub(crate) fn apply<const ELEMENTS: bool>(
         &self,
@@ -181,7 +185,8 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         }
     }
 
-    /// All steps, if nothing saturates and, where that matters, accumulators are not small; else none.
+    /// Takes all steps and returns true, if nothing saturates and, where that matters, accumulators are not small.
+    /// Otherwise leaves `o` as it was.
     #[inline(always)]
     fn quickly<const N: usize, const ELEMENTS: bool>(
         &self,
@@ -196,7 +201,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         let mut work = Accumulators([[0.0; BLOCK]; N]);
         let Accumulators(work) = &mut work;
         work.copy_from_slice(o);
-        // Looked at once, after all steps: what came after a step that went wrong is thrown away with it.
+        // Checked once, after all steps: if one step is wrong, all of them are repeated.
         let (bad, mut largest) = self.quick_steps::<N, false, ELEMENTS>(steps, values, start, work);
         if bad.iter().fold(0, |any, &bad| any | bad) != 0 {
             work.copy_from_slice(o);
@@ -209,8 +214,8 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         !saturates
     }
 
-    /// All steps with the roundings of a tile in which nothing saturates: where a sum had to be rounded to odd, see
-    /// [`Self::step`], and the largest magnitudes, if these could saturate.
+    /// Takes all steps without a check for saturation. Returns the lanes in which a sum must be rounded to odd, as
+    /// `bad` of [`Self::step`], and, unless `FLUSH`, the largest magnitude in each lane.
     #[inline(always)]
     fn quick_steps<const N: usize, const ODD: bool, const ELEMENTS: bool>(
         &self,
@@ -241,7 +246,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         (bad, largest)
     }
 
-    /// All steps, without a shortcut.
+    /// Takes all steps without a shortcut.
     #[inline(always)]
     fn carefully<const ELEMENTS: bool>(
         &self,
@@ -301,8 +306,8 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         o.copy_from_slice(&work);
     }
 
-    /// One step. With `ODD` sums are rounded to odd before they are rounded; else `bad` is set where that would matter or
-    /// a rounding saturates.
+    /// One step. With `ODD`, sums round to odd before they round to the format; otherwise `bad` is set in lanes where
+    /// that would matter or a rounding saturates.
     #[inline(always)]
     fn step<const N: usize, const ODD: bool, const ELEMENTS: bool>(
         &self,
@@ -332,7 +337,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         )
     }
 
-    /// A step as the reference does it.
+    /// One step, computed by the reference.
     #[cold]
     #[inline(never)]
     fn by_reference<const N: usize, const ELEMENTS: bool>(

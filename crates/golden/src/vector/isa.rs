@@ -1,7 +1,7 @@
 //! Vector instructions, chosen when the program runs: one binary serves every machine.
 //!
 //! A kernel is plain Rust over arrays of [`crate::block::BLOCK`] lanes. It is compiled once for each set of
-//! instructions, and the compiler fills the vectors; nothing is written for one set alone.
+//! instructions, and the compiler vectorises it; no code is written for one set alone.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ enum Set {
     /// AVX2 and FMA.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// What the program was compiled for.
+    /// The instructions that the program was compiled for.
     Plain,
 }
 
@@ -25,12 +25,12 @@ enum Set {
 pub(crate) trait Kernel {
     type Output;
 
-    /// `FMA`: the machine multiplies and adds in one instruction.
+    /// Does the work. `FMA`: the machine multiplies and adds in one instruction.
     fn run<const FMA: bool>(self) -> Self::Output;
 }
 
 impl Isa {
-    /// The widest vectors of this machine.
+    /// The set with the widest vectors of this machine.
     pub fn best() -> Isa {
         Isa::available()[0]
     }

@@ -1,10 +1,10 @@
-//! What lies side by side in a vector.
+//! Which numbers are side by side in a vector.
 
-/// What the lanes of an accumulator's vectors are.
+/// Which accumulators share a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// One element of the queries of a block.
+    /// The same element of all queries of a block.
     Queries,
-    /// Elements of the only query of a block.
+    /// 16 elements of the only query of a block.
     Elements,
 }

@@ -9,7 +9,7 @@ use crate::result::{Action, Step};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{BudgetNumerics, Numerics};
 
-/// Which keys are held; as [`crate::recurrence::Lse`] has them.
+/// The hold rule, as in [`crate::recurrence::Lse`].
 #[derive(Clone, Copy)]
 enum Rule {
     Never,
@@ -17,7 +17,7 @@ enum Rule {
     Budget(BudgetNumerics),
 }
 
-/// The unit.
+/// FLASH-D's weight unit `lse`: from scores to the log-sum-exp and the factors of the lanes.
 pub(crate) struct LseLanes {
     sigmoid: Lookup,
     growth: Lookup,
@@ -26,11 +26,11 @@ pub(crate) struct LseLanes {
     offset_mask: i32,
     state_fraction: u32,
     state_bits: u32,
-    /// From `s` to the state's fraction bits.
+    /// Left shift from the fraction bits of `s` to those of the state.
     align: u32,
-    /// From the state's fraction bits to the tables'.
+    /// Right shift from the fraction bits of the state to those of the tables.
     cut: u32,
-    /// From the tables' fraction bits to one more than the state's.
+    /// Left shift from the fraction bits of the tables to one more than those of the state.
     growth_left: u32,
     largest: i32,
     rule: Rule,
@@ -46,13 +46,13 @@ pub(crate) struct State {
     begun: Block<i32>,
 }
 
-/// What a step has fixed-point lanes do, for each query of a block: `u = m 2^-shift`.
+/// What a step does in fixed-point lanes, for each query of a block. The factor is `u = m 2^-shift`.
 #[derive(Clone, Copy)]
 pub(crate) struct Blend {
     pub(crate) m: Block<i32>,
-    /// At least `bits - 1`; the factor zero has any.
+    /// At least `bits - 1`; a zero factor may have any shift.
     pub(crate) shift: Block<i32>,
-    /// -1: the new value is scaled from v, else from o.
+    /// -1: `o = v + u (o - v)`. 0: `o = o + u (v - o)`.
     pub(crate) upper: Block<i32>,
 }
 
@@ -61,7 +61,7 @@ impl Blend {
 }
 
 impl LseLanes {
-    /// The unit with factors of `bits` significand bits, if 32 bits hold all its numbers.
+    /// The unit with factors of `bits` significand bits; `None` if 32 bits do not hold all its numbers.
     pub(crate) fn new(n: &Numerics, bits: u32) -> Option<LseLanes> {
         let base2 = Base2::new(n);
         let b = n.exp.value_fraction;
@@ -99,7 +99,7 @@ impl LseLanes {
         State { l: [0; BLOCK], spent: [0; BLOCK], begun: [0; BLOCK] }
     }
 
-    /// [`crate::recurrence::Recurrence::restore`] of a query.
+    /// Restores a query, as [`crate::recurrence::Recurrence::restore`] does.
     pub(crate) fn restore(&self, state: &mut State, query: usize, [l, room]: [u64; 2]) {
         state.l[query] = signed(l, self.state_bits) as i32;
         state.spent[query] = match self.rule {
@@ -109,7 +109,7 @@ impl LseLanes {
         state.begun[query] = -1;
     }
 
-    /// [`crate::recurrence::Recurrence::save`] of a query that has seen a key.
+    /// The state of a query that has seen a key, as [`crate::recurrence::Recurrence::save`] encodes it.
     pub(crate) fn save(&self, state: &State, query: usize) -> [u64; 2] {
         let room = match self.rule {
             Rule::Budget(budget) => (1u64 << budget.register) - state.spent[query] as u64,
@@ -118,7 +118,7 @@ impl LseLanes {
         [state.l[query] as u64 & ones(self.state_bits), room]
     }
 
-    /// A tile of keys, from scores with FS fraction bits.
+    /// Takes the steps of a tile of keys. The scores have FS fraction bits.
     #[inline(always)]
     pub(crate) fn tile<const WATCH: bool>(
         &self,
@@ -152,7 +152,7 @@ impl LseLanes {
     ) {
         let mut own = *state;
         for (key, (scores, blend)) in scores.iter().zip(blends).enumerate() {
-            // Copies: the compiler then knows that nothing overlaps.
+            // Copies, so that the compiler knows that nothing overlaps.
             let (scores, seen) = (*scores, work.seen[key]);
             let (mut next, mut tally, mut step, mut read) = (own, work.tally, Blend::NOTHING, [0; BLOCK]);
             let (mut arguments, mut factors) = ([0; BLOCK], [0; BLOCK]);
@@ -167,7 +167,7 @@ impl LseLanes {
                 let first = seen[i] & !begun;
                 let moves = update & begun;
 
-                // The argument: cut, and a unit less where x is negative.
+                // The argument is cut to the tables' fraction bits; a negative x is inverted, as in the hardware.
                 let sign = x >> 31;
                 let t = ((x ^ sign) >> (self.cut & 31)).min(self.largest);
                 let (k, f) = (t >> (self.value_fraction & 31), t & self.offset_mask);
@@ -177,7 +177,7 @@ impl LseLanes {
 
                 step.m[i] = m & moves;
                 step.shift[i] = right + self.bits as i32 - 1;
-                // A first key is `upper` with the factor zero.
+                // A first key loads `o = v`: `upper` with a factor of zero.
                 step.upper[i] = update & (!sign | first);
                 read[i] = update;
                 next.l[i] = choose(first, score, choose(moves, score.max(l) + grown, l));
@@ -221,7 +221,7 @@ fn choose(mask: i32, a: i32, b: i32) -> i32 {
     if mask != 0 { a } else { b }
 }
 
-/// Whether the budget lets a key of integer part `floor` be held, and what is spent after it is held or kept.
+/// The hold rule with a budget, for `floor = floor(x)`: -1 if it holds the key, and what is spent after the step.
 #[inline(always)]
 fn within(budget: BudgetNumerics, floor: i32, spent: i32) -> (i32, i32) {
     let BudgetNumerics { exponent, register, reserve } = budget;

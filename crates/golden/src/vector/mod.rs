@@ -1,6 +1,6 @@
 //! The bit-exact model for whole workloads: the queries of a block side by side, in the lanes of vectors.
 //!
-//! [`crate::Model`] is the readable reference; what comes out here is the same, bit for bit. A block is 16 queries
+//! [`crate::Model`] is the readable reference; the results here equal its results bit for bit. A block is 16 queries
 //! and meets the keys in tiles of [`TILE`]. Each tile goes through three kernels, each compiled for several sets of
 //! vector instructions ([`Isa`]):
 //!
@@ -12,12 +12,15 @@
 //!
 //! Cores without kernels of their own ([`Path::ByQuery`]) take the model's own recurrence and lanes, query by query.
 //!
-//! A query alone has its elements in the lanes instead, in dot products and output lanes.
+//! In a run of a single query, the vectors of dot products and output lanes hold its elements instead, if d is a
+//! multiple of 16.
 //!
-//! K and V are read once for each block of queries. They are converted once, but by every block for itself where there are at
-//! most three. Memory, besides the operands as given: 8 bytes for each element of K and V (16 where the carrier is f64; those of V 4
-//! more where lanes have exponents of their own), and for each thread about `64 d + 20,000` bytes (`320 d` more where blocks convert,
-//! `200 d` where lanes have exponents).
+//! Each block of queries reads K and V once. The run converts K once and V once for each `v_exponent`. If it has at
+//! most three blocks, each block converts them for itself, tile by tile.
+//!
+//! Memory, besides the operands as given: 4 bytes for each element of K and 4 for each of V, unless blocks convert; 8
+//! and 8 where the carrier is f64; 8 for V where lanes have exponents. Each thread needs about `256 d + 60,000` bytes,
+//! `256 d` more where blocks convert, and where lanes have exponents `200 d` more, with conversion `328 d`.
 
 mod blend;
 mod block;
@@ -59,6 +62,6 @@ pub(crate) const TILE: usize = 32;
 pub enum Path {
     /// All kernels have the queries of a block side by side.
     SideBySide,
-    /// Recurrence and lanes are the reference's own, query by query.
+    /// Recurrence and lanes are those of the reference, query by query.
     ByQuery,
 }

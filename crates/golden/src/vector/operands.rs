@@ -1,4 +1,4 @@
-//! Encodings as the numbers that kernels compute with.
+//! Converts encodings to the numbers that kernels compute with.
 
 use super::isa::{Isa, Kernel};
 use crate::block::{BLOCK, Block};
@@ -7,24 +7,24 @@ use crate::rows::Special;
 use flashd_spec::format::{Format, Subnormals};
 use rayon::prelude::*;
 
-/// Elements that a thread takes at a time.
+/// Elements that a thread converts at a time.
 pub(crate) const PIECE: usize = 1 << 14;
 
-/// A number that a kernel computes with, of an encoding; `of` must be `#[inline(always)]`.
+/// A conversion from encodings to the numbers of a kernel. `of` must be `#[inline(always)]`.
 pub trait Convert: Sync {
-    /// The number.
+    /// The type that a kernel computes with.
     type Number: Copy + Default + Send;
 
-    /// The number of an encoding.
+    /// Converts an encoding.
     fn of(&self, bits: u64) -> Self::Number;
 }
 
-/// Maps encodings.
+/// Converts encodings on this thread.
 pub(crate) fn convert<C: Convert>(isa: Isa, bits: &[u64], by: &C, numbers: &mut [C::Number]) {
     isa.run(Conversion { numbers, bits, by });
 }
 
-/// Maps encodings, on the threads of the current pool.
+/// Converts encodings on the threads of the current rayon pool.
 pub fn convert_all<C: Convert>(isa: Isa, bits: &[u64], by: &C) -> Vec<C::Number> {
     let mut numbers = vec![C::Number::default(); bits.len()];
     let pieces = numbers.par_chunks_mut(PIECE).zip(bits.par_chunks(PIECE));
@@ -49,25 +49,25 @@ impl<C: Convert> Kernel for Conversion<'_, C> {
     }
 }
 
-/// [`crate::round::decode`] in f32, without a choice in it.
+/// [`crate::round::decode`] in f32, without a branch.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoder {
     magnitude: Magnitude,
-    /// The largest finite magnitude, and the smallest that is not read as zero.
+    /// The largest finite magnitude, and the smallest that does not count as zero.
     most: u32,
     least: u32,
-    /// From the format's fraction to f32's, and from its sign to f32's.
+    /// Left shifts from the format's fraction to f32's, and from the format's sign to f32's.
     left: u32,
     sign_left: u32,
-    /// From the format's bias to f32's, in place.
+    /// f32's bias minus the format's, in f32's exponent field.
     rebias: u32,
-    /// The first normal magnitude, and the unit of those below.
+    /// The smallest normal magnitude, and the value of a unit below it.
     normal: u32,
     unit: f32,
 }
 
 impl Decoder {
-    /// The decoder, if f32 holds every value of the format.
+    /// The decoder of a format; `None` unless f32 holds every value of the format.
     pub fn new(format: Format) -> Option<Decoder> {
         let bias = (f32::MAX_EXP - 1) - format.bias;
         // Flushed subnormals need no unit.
@@ -95,7 +95,7 @@ impl Decoder {
         })
     }
 
-    /// The value of an encoding.
+    /// The value of an encoding; Inf and NaN count as zero.
     #[inline(always)]
     pub fn of(&self, bits: u64) -> f32 {
         let bits = bits as u32;
@@ -109,36 +109,37 @@ impl Decoder {
     }
 }
 
-/// What a tensor's encodings are like.
+/// Specials and magnitudes of the encodings of a tensor.
 pub struct Survey {
-    /// For each vector, whether some element is Inf or NaN.
+    /// For each vector, whether an element is Inf or NaN.
     pub special: Vec<bool>,
-    /// Whether one is in any.
+    /// Whether any element of the tensor is Inf or NaN.
     pub any_special: bool,
     /// For each vector, the largest magnitude that is neither zero nor special; 0 if there is none.
     largest: Vec<u32>,
-    /// Magnitudes of the tensor that are neither zero nor special.
+    /// The largest and the smallest magnitude of the tensor that is neither zero nor special.
     pub extent: Extent,
 }
 
-/// The largest and the smallest magnitude, as encodings; 0 if there are none.
+/// The largest and the smallest magnitude of some numbers, as encodings; 0 if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// The largest.
+    /// Encoding of the largest magnitude.
     pub largest: u64,
-    /// The smallest.
+    /// Encoding of the smallest magnitude.
     pub smallest: u64,
 }
 
-/// The magnitude bits of an encoding in a word, without a choice in it.
+/// Takes the magnitude bits of an encoding, without a branch.
 #[derive(Clone, Copy, Debug)]
 struct Magnitude {
-    /// All but the sign.
+    /// Mask of all bits below the sign.
     mask: u32,
+    /// Place of the sign.
     sign: u32,
-    /// All ones for two's complement.
+    /// All ones for two's complement, otherwise 0.
     complement: u32,
-    /// The largest of two's complement, all ones otherwise.
+    /// The largest magnitude in two's complement, otherwise all ones.
     most: u32,
 }
 
@@ -162,8 +163,9 @@ impl Magnitude {
 }
 
 impl Survey {
-    /// Looks at vectors of d words, of which the last `tail` are no encodings, on the threads of the current pool; of what is known of
-    /// them nothing is looked for. Nobody asks for magnitudes where there are such words, or exponents that f32 does not have.
+    /// Surveys vectors of d words on the threads of the current pool. The last `tail` words of a vector are no
+    /// encodings. `known` has the special vectors, if they are known. The magnitudes are then left at zero if there are
+    /// tail words or if f32 lacks exponents of the format: nothing asks for them.
     pub(crate) fn of(
         isa: Isa,
         format: Format,
@@ -184,7 +186,7 @@ impl Survey {
         }
     }
 
-    /// Looks at vectors of d encodings, on the threads of the current pool.
+    /// Surveys vectors of d encodings on the threads of the current pool.
     pub fn of_encodings(isa: Isa, format: Format, d: usize, bits: &[u64]) -> Survey {
         let mut rows = vec![Row::default(); bits.len() / d];
         let together = PIECE.div_ceil(d);
@@ -203,15 +205,15 @@ impl Survey {
         Survey { any_special: special.contains(&true), special, largest, extent }
     }
 
-    /// For each vector, whether an element is beyond the binade of an exponent field.
+    /// For each vector, whether an element has an exponent field above `exponent`.
     pub fn overflow(&self, format: Format, exponent: u64) -> Vec<bool> {
         let over = |&largest: &u32| largest != 0 && biased_exponent(format, largest.into()) > exponent;
         self.largest.iter().map(over).collect()
     }
 }
 
-/// Magnitudes of a vector: the largest of all, and of those that are neither zero nor special the largest (0 if there
-/// is none) and the smallest.
+/// Magnitudes of a vector: the largest of all (`top`), and the largest (0 if there is none) and the smallest of those
+/// that are neither zero nor special.
 #[derive(Clone, Copy, Default)]
 struct Row {
     top: u32,
@@ -236,7 +238,7 @@ impl Kernel for Rows<'_> {
         let (magnitude, most) = (Magnitude::new(format), format.max_finite() as u32);
         let least = format.min_positive() as u32;
         for (row, bits) in rows.iter_mut().zip(bits.chunks_exact(d)) {
-            // A vector's lanes, then what is left of the row.
+            // First 16 elements at a time, then the rest of the row.
             let mut lanes = [[0; BLOCK], [0; BLOCK], [u32::MAX; BLOCK]];
             let look = |[top, largest, smallest]: [u32; 3], bits: u64| {
                 let magnitude = magnitude.of(bits as u32);

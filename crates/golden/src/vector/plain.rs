@@ -1,14 +1,15 @@
-//! Attention in plain f32, the yardstick of the engine's speed.
+//! Attention in plain f32, the baseline for the speed of the vector model.
 
 use super::TILE;
 use super::isa::{Isa, Kernel};
 use crate::block::{BLOCK, Block};
 use rayon::prelude::*;
 
-/// FlashAttention-2 in f32, not bit-exact to anything: every query against all keys, the score being `q . k scale`.
+/// FlashAttention-2 in f32, not bit-exact to any core: every query against all keys, with scores `(q . k) scale`.
+/// Returns `[queries, d]`.
 ///
-/// It has the loops of [`crate::VectorModel`], with 16 queries side by side, tiles of keys and the threads of the current
-/// rayon pool, and the compiler fills the vectors of the same instructions: what bit-exactness costs is the difference.
+/// It has the loops of [`crate::VectorModel`]: 16 queries side by side, tiles of keys, the threads of the current rayon
+/// pool and the same vector instructions. The difference in time is the cost of bit-exactness.
 ///
 /// # Panics
 /// If the slices do not hold whole vectors of d elements.
@@ -45,7 +46,7 @@ struct PlainTile<'a> {
     block: &'a mut PlainBlock,
 }
 
-/// Keys and elements that are in registers together.
+/// Keys whose scores, and elements whose outputs, are in registers together.
 const KEYS: usize = 8;
 const ELEMENTS: usize = 4;
 

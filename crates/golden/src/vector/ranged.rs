@@ -1,9 +1,10 @@
-//! FLASH-D's lanes with exponents of their own for all queries of a block: [`crate::lanes::RangedLanes`] in 32-bit lanes.
+//! FLASH-D's ranged lanes for all queries of a block: [`crate::lanes::RangedLanes`] in 32-bit lanes.
 //!
-//! A step aligns value and accumulator, and then goes on as in [`super::fixed`]. Most elements need less in most tiles ([`Course`]).
+//! A step aligns value and accumulator, and then goes on as in [`super::fixed`]. In most tiles most elements need less
+//! work ([`Course`]).
 //!
-//! A value is kept as twice its significand, one less if it is negative, so that its rounding half away from zero is a sum and
-//! a shift: `v = floor((t + 2^right) / 2^(right + 1))`.
+//! A value is kept as t, twice its significand, minus one if it is negative. Rounding half away from zero is then a sum
+//! and a shift: `v = floor((t + 2^right) / 2^(right + 1))`.
 
 use super::TILE;
 use super::block::{lane, row, value};
@@ -15,51 +16,52 @@ use flashd_spec::config::LaneBits;
 use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::fixed_result_bits;
 
-/// Keys that are looked at together where exponents move within a tile: most do so once.
+/// Keys that are surveyed together if exponents move within a tile. Most exponents move once in a tile, so most pieces
+/// are without a move.
 const PIECE: usize = 8;
 
-/// What the exponents of an accumulator's vector do in a tile, from what is least work.
+/// What the exponents of a vector of accumulators do in a tile; the least work first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Course {
-    /// None of them moves, and a value has the same place in all lanes that read it: values are aligned once for all lanes, and all
-    /// else is as in fixed point.
+    /// None of them moves, and all lanes that read a value align it by the same shift. Values are aligned once for all
+    /// lanes, and the rest is as in fixed point.
     #[default]
     Common,
-    /// None of them moves.
+    /// None of them moves, but they differ.
     Still,
-    /// One may move.
+    /// At least one may move.
     Moves,
 }
 
-/// A value: its significand as above, in units that are the same for all values, and its exponent field.
+/// A value: its significand as t (see above), in units that are the same for all values, and its exponent field.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RangeValue {
     t: i32,
     exponent: i32,
 }
 
-/// Makes values of encodings.
+/// Converts encodings to [`RangeValue`]s.
 #[derive(Clone, Copy)]
 pub(crate) struct RangeOperands {
     magnitude: u32,
-    /// The largest finite magnitude; what is above it counts as zero.
+    /// The largest finite magnitude; an encoding above it is Inf or NaN and counts as zero.
     most: u32,
-    /// From the format's sign to that of 32 bits.
+    /// Left shift from the format's sign to bit 31.
     sign_left: u32,
     /// Fraction bits of the format.
     fraction: u32,
-    /// The exponent field of zeros.
+    /// The exponent field of zeros and subnormals.
     least: i32,
     /// -1: subnormals have a significand; 0: they are zeros.
     subnormal: i32,
-    /// From the format's fraction bits to an operand's.
+    /// Left shift from the format's fraction bits to those of the significand.
     left: u32,
-    /// The largest significand that is not rounded beyond the largest operand.
+    /// The largest significand that does not round beyond the largest operand.
     largest: i32,
 }
 
 impl RangeOperands {
-    /// The value of an encoding.
+    /// Converts an encoding.
     #[inline(always)]
     pub(crate) fn of(&self, bits: u64) -> RangeValue {
         let bits = bits as u32;
@@ -77,13 +79,13 @@ impl RangeOperands {
     }
 }
 
-/// What a step does with the exponents.
+/// What a step does with the exponents. No vector of it crosses a cache line.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct RangeStep {
     /// -1: the query reads the value.
     read: Block<i32>,
-    /// 0: the step is the query's first one, and what it had does not count.
+    /// 0: the step is the query's first one, and its earlier exponents count as zero. Otherwise -1.
     keep: Block<i32>,
 }
 
@@ -100,28 +102,28 @@ impl RangeStep {
     }
 }
 
-/// What the lanes do in a tile.
+/// The steps of a tile and their values.
 pub(crate) struct RangeTile<'a> {
     pub(crate) steps: &'a [BlendStep],
     pub(crate) ranges: &'a [RangeStep],
-    /// A row for each step.
+    /// A row of d values for each step.
     pub(crate) values: &'a [&'a [RangeValue]],
 }
 
-/// What is found out about a tile before its steps.
+/// A survey of a tile before its steps.
 pub(crate) struct RangeSurvey {
-    /// The largest exponent of each element's values.
+    /// For each element, the largest exponent of its values.
     tops: Vec<i32>,
-    /// The exponent of each element's accumulators, where all have the same; else any number.
+    /// For each element, the exponent of its accumulators if all have the same; otherwise any number.
     levels: Vec<i32>,
-    /// Of each vector of accumulators.
+    /// The course of each vector of accumulators.
     courses: Vec<Course>,
-    /// Operands for these exponents, a row for each step.
+    /// Operands aligned to `levels`, a row for each step.
     aligned: Vec<i32>,
 }
 
 impl RangeSurvey {
-    /// For d elements in some vectors of accumulators.
+    /// Room for d elements in `vectors` vectors of accumulators.
     pub(crate) fn new(d: usize, vectors: usize) -> RangeSurvey {
         RangeSurvey {
             tops: vec![0; d],
@@ -131,10 +133,11 @@ impl RangeSurvey {
         }
     }
 
-    /// Looks at a tile before its steps.
+    /// Surveys a tile before its steps.
     #[inline(always)]
     fn look<const ELEMENTS: bool>(&mut self, tile: &RangeTile, exponents: &[Block<i32>]) {
-        // Queries that read nothing do not matter; with a first key there is nothing to move.
+        // The exponents of queries that read nothing do not matter. A first key sets the exponents, so all courses
+        // move.
         let (mut reads, mut loads) = ([0; BLOCK], [0; BLOCK]);
         for range in tile.ranges {
             for i in 0..BLOCK {
@@ -177,25 +180,25 @@ impl RangeSurvey {
     }
 }
 
-/// The widths that a kernel needs.
+/// FLASH-D's ranged lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct RangeLanes {
     blend: BlendLanes,
-    /// Places by which a value is moved further than its difference of exponents.
+    /// Right shift of a value, besides its difference of exponents.
     drop: i32,
-    /// Bits of the accumulator that are not moved, and half of the last place of those that are.
+    /// Low bits of the accumulator that a half replaces when the exponent grows, and that half.
     cut: i32,
     half: i32,
 }
 
 impl RangeLanes {
-    /// The lanes, and what makes their values, if 32 bits hold all their numbers.
+    /// The lanes and the conversion of their values; `None` if 32 bits do not hold all their numbers.
     pub(crate) fn new(
         blend: BlendLanes,
         format: Format,
         bits: LaneBits,
     ) -> Option<(RangeLanes, RangeOperands)> {
-        // Fraction bits of an operand, and of a significand in units small enough for both.
+        // Fraction bits of an operand, and those of a significand, which hold both an operand and an encoding.
         let operand = bits.v.checked_sub(2)?;
         let fraction = operand.max(format.fraction_bits);
         let drop = fraction - operand;
@@ -214,14 +217,14 @@ impl RangeLanes {
             least,
             subnormal,
             left: fraction - format.fraction_bits,
-            // Moved further it is rounded as the significand is: both are closer to the same power of two.
+            // A larger significand may be replaced by this one. Shifted further right, both round alike: they are
+            // nearest to the same power of two.
             largest: ((ones(operand + 1) + 1) << drop) as i32 - 1 - half,
         };
         (fraction <= 27 && format.width() <= 32 && !format.is_integer()).then_some((lanes, operands))
     }
 
-    /// All steps of a tile on all elements; `values` has a row for each step. `ELEMENTS`: the lanes are elements of one
-    /// query.
+    /// Takes all steps of a tile on all elements. `ELEMENTS`: the lanes are elements of one query.
     #[inline(always)]
     pub(crate) fn apply<const ELEMENTS: bool>(
         &self,
@@ -231,7 +234,7 @@ impl RangeLanes {
         exponents: &mut [Block<i32>],
     ) {
         survey.look::<ELEMENTS>(&tile, exponents);
-        // Looking again pays where many move.
+        // Surveying every piece again pays if many vectors move.
         let moving = survey.courses.iter().filter(|&&course| course == Course::Moves).count();
         let whole = moving * 8 <= survey.courses.len();
         let piece = if whole { TILE } else { PIECE };
@@ -245,7 +248,7 @@ impl RangeLanes {
         }
     }
 
-    /// The steps of a tile or of a part of it that has been looked at.
+    /// Takes the steps of a tile, or of a piece of it, that has been surveyed.
     #[inline(always)]
     fn piece<const ELEMENTS: bool>(
         &self,
@@ -294,7 +297,7 @@ impl RangeLanes {
         }
     }
 
-    /// All steps on N elements from one on; `MOVES`: exponents may move.
+    /// Takes all steps on N vectors of accumulators, from vector `start` on. `MOVES`: exponents may move.
     #[inline(always)]
     fn some<const N: usize, const MOVES: bool, const ELEMENTS: bool>(
         &self,
@@ -327,7 +330,7 @@ impl RangeLanes {
         }
     }
 
-    /// The operands of a step, `v - 1`, with accumulators and exponents brought to the larger exponent.
+    /// Aligns accumulators and values to the larger exponent, and returns the operands `v - 1`.
     #[inline(always)]
     fn align<const MOVES: bool, const ELEMENTS: bool>(
         &self,
@@ -348,7 +351,7 @@ impl RangeLanes {
         for i in 0..BLOCK {
             let at = lane::<ELEMENTS>(i);
             let RangeValue { t, exponent } = value(i);
-            // What is not read is as good as of the least exponent.
+            // A value that is not read must not raise the exponent.
             let exponent = exponent & range.read[at];
             let before = exponents[i] & range.keep[at];
             let after = before.max(exponent);
@@ -357,7 +360,7 @@ impl RangeLanes {
             any |= moved[i];
             exponents[i] = after;
         }
-        // Few steps move one.
+        // Few steps move an exponent.
         if any != 0 {
             for i in 0..BLOCK {
                 let right = (self.cut + moved[i]).min(31);
@@ -368,8 +371,8 @@ impl RangeLanes {
         operands
     }
 
-    /// The operand `v - 1` of a value moved by a number of places: `floor((t + 2^right) / 2^(right + 1)) - 1` is
-    /// `floor((floor(t / 2^right) - 1) / 2)`. Where the number is negative nobody reads the value, and it may be anything.
+    /// The operand `v - 1` of a value shifted right by `places`: `floor((t + 2^right) / 2^(right + 1)) - 1` is
+    /// `floor((floor(t / 2^right) - 1) / 2)`. If `places` is negative, no query reads the value and any result will do.
     #[inline(always)]
     fn operand(&self, t: i32, places: i32) -> i32 {
         let right = (self.drop + places).min(i32::BITS as i32 - 1);

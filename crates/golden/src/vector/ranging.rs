@@ -1,4 +1,4 @@
-//! FLASH-D with lanes that have exponents of their own: the kernels of a tile put together.
+//! FLASH-D with ranged lanes: the kernels of a tile put together.
 
 use super::TILE;
 use super::block::{BlockCore, Outputs, TileWork};
@@ -14,9 +14,9 @@ use crate::round::encode;
 use flashd_spec::config::Update;
 use flashd_spec::format::Format;
 
-/// The core.
+/// FLASH-D with ranged lanes, in vectors of 32-bit numbers.
 pub(crate) struct Ranging {
-    /// Of results.
+    /// Format of the results.
     format: Format,
     d: usize,
     weights: Weights,
@@ -26,11 +26,11 @@ pub(crate) struct Ranging {
 }
 
 impl Ranging {
-    /// The core, if it is one of these and its numbers fit.
+    /// The core of a model; `None` if its lanes are not of this kind or its numbers do not fit 32 bits.
     pub(crate) fn new(model: &Model) -> Option<Ranging> {
         let (config, n) = (model.config(), model.numerics());
         let bits = config.lane_bits();
-        // Lanes in fixed point have aligned numbers.
+        // Once aligned, the numbers are those of fixed-point lanes.
         if config.update() != Some(Update::Ranged) || !FixedLanes::<i32>::fits(bits) {
             return None;
         }
@@ -50,7 +50,7 @@ impl Convert for RangeOperands {
     }
 }
 
-/// A block of queries under way.
+/// State of a block of queries.
 pub(crate) struct RangeState {
     weights: WeightState,
     ranges: [RangeStep; TILE],
@@ -135,7 +135,7 @@ impl BlockCore for Ranging {
     }
 }
 
-/// The steps of a tile on accumulators and exponents.
+/// Updates accumulators and exponents with the steps of a tile.
 struct RangeValues<'a, const ELEMENTS: bool> {
     core: &'a Ranging,
     state: &'a mut RangeState,

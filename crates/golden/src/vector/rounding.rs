@@ -6,7 +6,7 @@ use crate::carrier::Carrier;
 use crate::round::pow2;
 use flashd_spec::format::Format;
 
-/// Rounding without a look at the range.
+/// Rounds to a format's precision without a check of the range.
 #[derive(Clone, Copy)]
 pub(crate) struct Quick {
     dropped: u32,
@@ -22,22 +22,23 @@ impl Quick {
         }
     }
 
-    /// Bits of f32 below the format's.
+    /// Significand bits of f32 beyond the format's.
     pub(crate) fn dropped(&self) -> u32 {
         self.dropped
     }
 
-    /// To nearest, ties to even, as if the exponent were unbounded.
+    /// Rounds to nearest, ties to even, as if the exponent were unbounded.
     #[inline(always)]
     pub(crate) fn normal(&self, x: f32) -> f32 {
         x.drop_bits(self.dropped)
     }
 
-    /// To nearest, ties to even, with gradual underflow: `x + c - c`, the last place of c being the one to round to.
+    /// Rounds to nearest, ties to even, with gradual underflow, as `x + c - c`: the last place of c is the place to
+    /// round to.
     #[inline(always)]
     pub(crate) fn gradual(&self, x: f32) -> f32 {
         const EXPONENT: u32 = f32::INFINITY.to_bits();
-        // One and a half: c does not leave its binade when x is negative.
+        // The significand of c is 1.5, so that the sum stays in c's binade when x is negative.
         const HALF: u32 = 1 << (f32::MANTISSA_DIGITS - 2);
         let bits = x.to_bits();
         let c = f32::from_bits((bits & EXPONENT).max(self.least) + (self.dropped << 23) + HALF);
@@ -46,16 +47,18 @@ impl Quick {
     }
 }
 
-/// The roundings of a step: of the product, and of the sum with whether it saturates.
+/// The roundings of a step. `product` rounds the product; `sum` rounds the sum and says whether it saturates.
 pub(crate) struct Rounding<P, S> {
-    /// Bits of f32 below the accumulator's.
+    /// Significand bits of f32 beyond the accumulator's.
     pub(crate) dropped: u32,
     pub(crate) product: P,
     pub(crate) sum: S,
 }
 
 impl<P: Fn(f32) -> f32, S: Fn(f32) -> (f32, bool)> Rounding<P, S> {
-    /// One step of lanes that give `result` from the rounded sum `scaled e + added`.
+    /// One step on N vectors: `o = result(query, o, v, r)`, r being the rounded `scaled e + added`, where `operands`
+    /// gives `(scaled, added)`. With `ODD`, the sum rounds to odd first; otherwise `bad` is set in lanes where that
+    /// would matter or the sum saturates.
     #[inline(always)]
     pub(crate) fn step<const N: usize, const ODD: bool, const ELEMENTS: bool>(
         &self,
@@ -76,7 +79,7 @@ impl<P: Fn(f32) -> f32, S: Fn(f32) -> (f32, bool)> Rounding<P, S> {
                 let sum = if ODD { product.add_odd(added) } else { product + added };
                 let (rounded, over) = (self.sum)(sum);
                 if !ODD {
-                    // The difference with the larger operand is exact: one of the two shows it.
+                    // The sum minus its larger operand is exact, so one of the two differences shows an inexact sum.
                     let inexact = ((sum - product).to_bits() ^ added.to_bits())
                         | ((sum - added).to_bits() ^ product.to_bits());
                     let tie = sum.to_bits() & below == middle;

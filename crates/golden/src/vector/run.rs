@@ -15,7 +15,7 @@ use crate::rows::tail_words;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
 
-/// The bit-exact model of one core, made for whole workloads: the results of [`Model`] without its steps, and counts.
+/// The bit-exact model of one core for whole workloads: the results of [`Model`] without its steps, and counts.
 #[derive(Clone, Debug)]
 pub struct VectorModel {
     model: Model,
@@ -29,13 +29,13 @@ impl VectorModel {
         VectorModel { model: Model::new(config), isa: Isa::best(), one_by_one: false }
     }
 
-    /// The same with other vector instructions.
+    /// This model with other vector instructions.
     #[must_use]
     pub fn with_isa(self, isa: Isa) -> Self {
         VectorModel { isa, ..self }
     }
 
-    /// The same without kernels of its own, to compare with.
+    /// This model computed by [`Path::ByQuery`], for comparison.
     #[must_use]
     pub fn by_query(self) -> Self {
         VectorModel { one_by_one: true, ..self }
@@ -46,7 +46,7 @@ impl VectorModel {
         self.model.config()
     }
 
-    /// What follows from it.
+    /// The widths and constants that follow from the configuration.
     pub fn numerics(&self) -> &Numerics {
         self.model.numerics()
     }
@@ -56,7 +56,8 @@ impl VectorModel {
         self.isa
     }
 
-    /// How the core is computed, unless operands are so large or small that they do not fit 32 bits.
+    /// How the core is computed. A run still goes query by query if its operands are so large or small that f32 does
+    /// not hold them.
     pub fn path(&self) -> Path {
         let model = &self.model;
         let side_by_side = Blending::new(model).is_some()
@@ -77,7 +78,8 @@ impl VectorModel {
         self.run_monitored(head, Monitor::default())
     }
 
-    /// The same, with steps and progress shown to a monitor. What it does not ask for costs nothing.
+    /// [`VectorModel::run`] that shows steps and progress to a monitor. What the monitor does not ask for costs
+    /// nothing.
     ///
     /// # Panics
     /// As [`VectorModel::run`].

@@ -17,7 +17,7 @@ use crate::round::{decode, encode};
 use flashd_spec::config::{Arithmetic, Design};
 use flashd_spec::format::{Format, Subnormals};
 
-/// The core.
+/// FA2 with float lanes, in vectors of f32. `FLUSH`: the accumulator flushes subnormals.
 pub(crate) struct ScalingCore<const FLUSH: bool> {
     format: Format,
     d: usize,
@@ -26,12 +26,13 @@ pub(crate) struct ScalingCore<const FLUSH: bool> {
     lanes: Scaling<FLUSH>,
     reference: Fa2,
     decoder: Decoder,
-    /// All values but zeros are large enough for products that do not underflow.
+    /// All nonzero values are large enough for products that do not underflow.
     safe_values: bool,
 }
 
 impl<const FLUSH: bool> ScalingCore<FLUSH> {
-    /// The core, if it is one of these and its numbers fit with these partial results and values.
+    /// The core of a model; `None` if its lanes are not of this kind, or if the lanes do not hold its numbers with
+    /// these values and partial results.
     pub(crate) fn new(
         model: &Model,
         values: Extent,
@@ -44,7 +45,7 @@ impl<const FLUSH: bool> ScalingCore<FLUSH> {
         }
         let shared = kind.scales_in_lane;
         let reference = Fa2::new(n, shared);
-        // As the model chooses its carrier.
+        // The bits that a carrier must hold, as the model computes them.
         let longest = reference.factor_bits() + n.accumulator.precision();
         let longest = longest.max(n.product.precision().max(n.accumulator.precision()) + 2);
         let flushes = n.accumulator.subnormals == Subnormals::Flushed;
@@ -66,7 +67,7 @@ impl<const FLUSH: bool> ScalingCore<FLUSH> {
     }
 }
 
-/// A block of queries under way.
+/// State of a block of queries.
 pub(crate) struct ScaleState {
     state: State,
     o: Outputs<f32>,
@@ -74,12 +75,12 @@ pub(crate) struct ScaleState {
     scores: [Block<i32>; TILE],
     scales: [Scale; TILE],
     steps: [FloatStep; TILE],
-    /// The keys of the steps.
+    /// Keys that a query reads, in order: `steps[i]` is that of key `read[i]`.
     read: Vec<usize>,
     reach: Reach,
 }
 
-/// The operand of a value, as [`crate::lanes::FloatLanes`] has it.
+/// Converts a value to the operand of [`crate::lanes::FloatLanes`], its number.
 struct FloatValue(Decoder);
 
 impl Convert for FloatValue {
@@ -167,7 +168,7 @@ impl<const FLUSH: bool> BlockCore for ScalingCore<FLUSH> {
     }
 }
 
-/// Scores, exponentials and steps of a tile.
+/// Computes scores, exponentials and steps of a tile.
 struct ScaleTile<'a, const FLUSH: bool, const WATCH: bool> {
     core: &'a ScalingCore<FLUSH>,
     state: &'a mut ScaleState,
@@ -186,7 +187,7 @@ impl<const FLUSH: bool, const WATCH: bool> Kernel for ScaleTile<'_, FLUSH, WATCH
         core.score.of(&work.dots, scores);
         core.softmax.tile::<WATCH>(state, scores, scales, work);
         let idle = state.idle();
-        // Keys that no query reads are passed over.
+        // Keys that no query reads have no step.
         read.clear();
         *reach = Reach::NOTHING;
         for (key, scale) in scales.iter().enumerate() {
@@ -198,7 +199,7 @@ impl<const FLUSH: bool, const WATCH: bool> Kernel for ScaleTile<'_, FLUSH, WATCH
     }
 }
 
-/// The steps of a tile on the accumulators.
+/// Updates the accumulators with the steps of a tile.
 struct ScaleValues<'a, const FLUSH: bool, const ELEMENTS: bool> {
     core: &'a ScalingCore<FLUSH>,
     state: &'a mut ScaleState,

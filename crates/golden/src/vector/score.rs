@@ -8,23 +8,24 @@ use crate::recurrence::FixedScore;
 use crate::softcap::CapUnit;
 use flashd_spec::numerics::{LOG2E, Numerics};
 
-/// The unit.
+/// The unit that makes scores of dot products.
 pub(crate) struct ScoreLanes {
     reference: FixedScore,
     natural_limit: i32,
     limit: i32,
     guard: Rounding,
-    /// Of the lower part, and the places of the whole.
+    /// Half of the product's last place, for the lower part, and the right shift of the whole after [`LOWER`] places.
     low_half: i32,
     places: i32,
     cap: CapUnit,
 }
 
-/// A product of 24 bits with `log2(e)` is formed in two parts, the lower one of this many bits.
+/// Bits of the lower part of a natural score. Each part is multiplied by `log2(e)` separately, so that 32 bits hold the
+/// products.
 const LOWER: i32 = 8;
 
 impl ScoreLanes {
-    /// The unit, if 32 bits hold all its numbers.
+    /// The unit; `None` if 32 bits do not hold all its numbers.
     pub(crate) fn new(n: &Numerics) -> Option<ScoreLanes> {
         let score = Score::new(n);
         let (natural_limit, limit, places) = (score.natural_limit(), score.limit(), score.places());
@@ -41,14 +42,14 @@ impl ScoreLanes {
         })
     }
 
-    /// Scores of a tile with FS fraction bits.
+    /// Computes the scores of a tile, in base 2 with FS fraction bits.
     #[inline(always)]
     pub(crate) fn of(&self, dots: &Dots, scores: &mut [Block<i32>]) {
         self.without_bias(dots, scores);
         if dots.biased {
             for (scores, biases) in scores.iter_mut().zip(&dots.biases) {
                 for (score, &bias) in scores.iter_mut().zip(biases) {
-                    // Both have few enough bits: the limit is far below that of a lane.
+                    // The sum does not overflow: both have far fewer bits than a lane.
                     *score = (*score + bias as i32).clamp(-self.limit, self.limit);
                 }
             }

@@ -6,9 +6,9 @@ use flashd_spec::pwl::Table;
 /// Entries of the largest table: 14 octaves of 32 cells.
 const ENTRIES: usize = 512;
 
-/// A table whose entries are looked up without a branch.
+/// A piecewise linear table that is read without a branch.
 pub struct Lookup {
-    /// Both coefficients of an entry: c1 above c0.
+    /// Both coefficients of each entry: c1 in the upper 32 bits, c0 in the lower ones.
     entries: Box<[u64; ENTRIES]>,
     last_octave: i32,
     cells: i32,
@@ -18,7 +18,8 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    /// The table, if its numbers fit and it decreases, as those of exponential, sigmoid and growth do.
+    /// The lookup for a table; `None` unless its numbers fit and the function decreases, as exponential, sigmoid and
+    /// growth do.
     pub fn new(table: &Table) -> Option<Lookup> {
         let mut entries = Box::new([0; ENTRIES]);
         let fits = table.function.decreasing()
@@ -38,7 +39,7 @@ impl Lookup {
         })
     }
 
-    /// The value at octave k and offset f.
+    /// The value at octave k and offset f, `c0 - c1 dx`, dx being the low bits of f; the product is truncated.
     #[inline(always)]
     pub fn at(&self, k: i32, f: i32) -> i32 {
         let entry = k.min(self.last_octave) * self.cells + (f >> (self.offset_bits & 31));
@@ -48,7 +49,7 @@ impl Lookup {
     }
 }
 
-/// `x 2^-places` to nearest, half up, for places known before the run: without a choice in it.
+/// Rounds `x 2^-places` to nearest, half up, for `places` known before the run; without a branch.
 #[derive(Clone, Copy)]
 pub(crate) struct Rounding {
     left: u32,
@@ -68,7 +69,7 @@ impl Rounding {
     }
 }
 
-/// Makes factors of `bits` significand bits from table values up to `2^fraction`.
+/// Converts table values up to `2^fraction` to factors of `bits` significand bits.
 #[derive(Clone, Copy)]
 pub struct Factors {
     fraction: i32,
@@ -77,16 +78,16 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// For the values of a core's tables.
+    /// The conversion for the tables of a core.
     pub fn new(base2: &Base2, bits: u32) -> Factors {
         let fraction = base2.fraction() as i32;
         Factors { fraction, bits, rounding: Rounding::new(fraction + 1 - bits as i32) }
     }
 
-    /// [`crate::base2::Factor::new`]: significand and places right.
+    /// [`crate::base2::Factor::new`] as `(m, right)`.
     #[inline(always)]
     pub fn of(&self, value: i32, k: i32) -> (i32, i32) {
-        // A float's exponent is the integer's logarithm, as long as the integer is exact.
+        // The float's exponent is floor(log2(value)), because f32 holds the integer exactly.
         let log = ((value as f32).to_bits() >> 23) as i32 - 127;
         let zeros = self.fraction - log;
         let m = self.rounding.of(value << (zeros & 31));

@@ -17,13 +17,14 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// So few blocks convert keys and values tile by tile, each for itself: writing all of them to memory takes longer.
+/// With at most this many blocks, each block converts keys and values for itself, tile by tile: it would take longer to
+/// write all converted numbers to memory.
 const FEW_BLOCKS: usize = 3;
 
-/// Elements of operands that are looked at and converted in less time than it takes to wake another thread.
+/// Elements that one thread surveys and converts in less time than it takes to wake another thread.
 pub(super) const SMALL: usize = 1 << 14;
 
-/// The results of both, one after the other if they are small.
+/// Runs both and returns both results: one after the other if `small`, otherwise in parallel.
 pub(super) fn both<A: Send, B: Send>(
     small: bool,
     a: impl FnOnce() -> A + Send,
@@ -37,11 +38,11 @@ pub(super) fn both<A: Send, B: Send>(
 pub struct VectorRun {
     /// Results without steps.
     pub results: Vec<QueryResult>,
-    /// What the steps did.
+    /// Counts of steps by what they did.
     pub counts: Vec<StepCounts>,
 }
 
-/// The values for one exponent.
+/// The values of a run, for one `v_exponent`.
 struct Values<'a> {
     operands: Box<dyn AnyValues + 'a>,
     overflow: Vec<bool>,
@@ -49,22 +50,22 @@ struct Values<'a> {
     layout: Layout,
 }
 
-/// A run before its core is known.
+/// A run of a core that is chosen later.
 pub(crate) struct Task<'a> {
     pub(crate) isa: Isa,
     pub(crate) numerics: &'a Numerics,
     pub(crate) dk: usize,
     pub(crate) dv: usize,
-    /// States are handed out.
+    /// Results include the state.
     pub(crate) partial: bool,
     pub(crate) head: Head<'a>,
     pub(crate) monitor: Monitor<'a>,
-    /// Of queries, keys and values.
+    /// Surveys of queries, keys and values.
     pub(crate) surveys: [Survey; 3],
 }
 
 impl Task<'_> {
-    /// All queries.
+    /// Runs all queries.
     pub(crate) fn run(&self, core: &dyn AnyCore) -> VectorRun {
         let Head { q, k, v, lengths, v_exponents, .. } = self.head;
         let [q_survey, k_survey, v_survey] = &self.surveys;
@@ -74,7 +75,8 @@ impl Task<'_> {
         for (query, &exponent) in v_exponents.iter().enumerate() {
             groups.entry(exponent).or_default().push(query);
         }
-        // A query alone would leave all lanes but one empty; two take as long as a block.
+        // A single query would use one lane of 16, so its elements are side by side instead. With two or more queries,
+        // a block is no slower.
         let alone = lengths.len() == 1
             && tail_words(self.numerics) == 0
             && self.dk.is_multiple_of(BLOCK)
@@ -88,7 +90,7 @@ impl Task<'_> {
             let operands = core.values(Source { isa, v, d, exponent, by_tile, layout });
             Values { operands, any_overflow: overflow.contains(&true), overflow, layout }
         };
-        // Together: threads that have to be woken for each cost more than small tensors.
+        // Both in one decision: for small tensors, waking threads costs more than the work.
         let (unit, mut first) = both(
             q.len() + k.len() + v.len() <= SMALL,
             || Unit::new(isa, self.numerics, self.dk - tail_words(self.numerics), [q, k], extents, by_tile),
@@ -97,7 +99,7 @@ impl Task<'_> {
         let mut run = VectorRun { results: vec![QueryResult::default(); lengths.len()], counts: Vec::new() };
         run.counts.resize(lengths.len(), StepCounts::default());
         for (exponent, mut queries) in groups {
-            // A block goes from the first key of any of its queries to the last one.
+            // A block goes through all keys from the first to the last of any of its queries.
             queries.sort_by_key(|&query| self.head.keys(query).start);
             let values = first.take().unwrap_or_else(|| prepare(exponent));
             let block = |queries: &[usize]| self.block(&unit, &values, queries);
@@ -110,7 +112,8 @@ impl Task<'_> {
         run
     }
 
-    /// What the queries of a block have added to the scores of a tile; whether some of that is Inf or NaN, for each query.
+    /// Writes the biases of a tile for the queries of a block. Returns for each query whether one of its biases is Inf
+    /// or NaN.
     fn biases(
         &self,
         biases: &KeyBiases,
@@ -122,7 +125,7 @@ impl Task<'_> {
         work.dots.biased = true;
         for (place, key) in keys.clone().enumerate() {
             for (i, &query) in queries.iter().enumerate() {
-                // A caller need not have any for keys that a query does not see.
+                // A caller need not have a bias for keys that a query does not see.
                 let seen = work.seen[place][i] != 0;
                 let bias = if seen { biases.of(query, key) } else { Bias::default() };
                 work.dots.biases[place][i] = bias.score;
@@ -132,7 +135,7 @@ impl Task<'_> {
         special
     }
 
-    /// The queries of one block.
+    /// Runs the queries of one block.
     fn block(&self, unit: &Unit, values: &Values, queries: &[usize]) -> Vec<(QueryResult, StepCounts)> {
         let Head { q, masked, .. } = self.head;
         let [q_survey, k_survey, v_survey] = &self.surveys;
@@ -171,7 +174,7 @@ impl Task<'_> {
         let longest = ranges.iter().map(|keys| keys.end).max().unwrap_or(0);
         for start in (first..longest).step_by(TILE) {
             let keys = start..(start + TILE).min(longest);
-            // Most tiles are seen whole by every query.
+            // In most tiles every query sees every key.
             let whole = masked.is_none()
                 && ranges.iter().all(|range| range.start <= keys.start && keys.end <= range.end);
             if whole {

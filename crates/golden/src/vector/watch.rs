@@ -1,4 +1,4 @@
-//! What a run counts, and what it records of single steps on request.
+//! Counts of a run, and the record of its steps on request.
 
 use super::TILE;
 use crate::base2::Factor;
@@ -10,18 +10,18 @@ use flashd_spec::config::{Arithmetic, CoreConfig, Update, WeightUnit};
 use flashd_spec::format::Format;
 use std::ops::Range;
 
-/// Steps of one query by what they did.
+/// Steps of one query, counted by what they did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepCounts {
     /// Keys, seen or not.
     pub keys: u64,
-    /// Steps that left the output as it was; see [`Action::Hold`].
+    /// Steps that held; see [`Action::Hold`].
     pub held: u64,
     /// Steps whose key the query does not see.
     pub masked: u64,
-    /// Steps that took the value as it is; see [`Action::Load`].
+    /// Steps that loaded the value; see [`Action::Load`].
     pub loads: u64,
-    /// Partial results that were taken over, before the keys; see [`Action::Restore`].
+    /// Partial results from which the query was restored; see [`Action::Restore`].
     pub restored: u64,
 }
 
@@ -31,7 +31,7 @@ impl StepCounts {
         self.keys - self.held - self.masked
     }
 
-    /// The counts of recorded steps.
+    /// Counts recorded steps.
     pub fn of(steps: &[Step]) -> StepCounts {
         let count = |action| steps.iter().filter(|step| step.action == action).count() as u64;
         let restored = count(Action::Restore);
@@ -54,23 +54,23 @@ impl StepCounts {
     }
 }
 
-/// Counts of the queries of a block while it runs.
+/// Counts of a tile, for each query of a block.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tally {
     pub(crate) held: Block<i32>,
     pub(crate) loads: Block<i32>,
 }
 
-/// Sees the steps of a query from one of them on, in order: query, place of the first, steps. A restored state is the step before
-/// those of the keys. Queries come from many threads.
+/// Is called with a query, the index of a step, and steps of that query from that index on. The calls of a query come
+/// in order. A restore is the step before those of the keys. Many threads call it.
 pub type Watch<'a> = &'a (dyn Fn(usize, usize, &[Step]) + Sync);
 
-/// Who looks on while a run goes on.
+/// Functions that a run calls while it goes on.
 #[derive(Clone, Copy, Default)]
 pub struct Monitor<'a> {
-    /// Sees every step.
+    /// Is called with every step.
     pub watch: Option<Watch<'a>>,
-    /// Is told from time to time how many more steps queries have taken. From many threads.
+    /// Is called from time to time with the number of steps taken since the last call. Many threads call it.
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
 }
 
@@ -79,10 +79,10 @@ pub(crate) struct Steps {
     lanes: Box<[[Step; TILE]; BLOCK]>,
 }
 
-/// A step that did nothing.
+/// The step of a masked key.
 const NOTHING: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
 
-/// The step of a partial result that is taken over.
+/// The step of a restore.
 pub(crate) const RESTORE: Step = Step { action: Action::Restore, ..NOTHING };
 
 impl Steps {
@@ -95,12 +95,12 @@ impl Steps {
         self.lanes[query][key] = step;
     }
 
-    /// The steps of a query on some of the keys.
+    /// The steps of a query on the keys at these places of the tile.
     pub(crate) fn of(&self, query: usize, keys: Range<usize>) -> &[Step] {
         &self.lanes[query][keys]
     }
 
-    /// A step of which masks say what it did; `first` is the factor of first keys.
+    /// Records a step; `masks` say what it did, and `first` is the factor of first keys.
     #[inline(always)]
     pub(crate) fn record(&mut self, key: usize, query: usize, step: Step, masks: Masks, first: u64) {
         let Step { s, x, w, upper, .. } = step;
@@ -121,19 +121,19 @@ pub(crate) struct Masks {
     pub(crate) held: i32,
 }
 
-/// What the numbers of a core's steps stand for.
+/// Units of the numbers in a core's recorded steps.
 #[derive(Clone, Debug)]
 pub struct StepUnits {
-    /// The format of scores and arguments that are encodings.
+    /// Format of scores and arguments, if they are encodings.
     encoded: Option<Format>,
     score_unit: f64,
     argument_unit: f64,
-    /// The format of factors that are encodings, else their significand bits.
+    /// The format of factors if they are encodings, otherwise their significand bits.
     weight: Result<Format, u32>,
 }
 
 impl StepUnits {
-    /// Those of a core; the configuration must be valid.
+    /// The units of a core; the configuration must be valid.
     pub fn new(config: &CoreConfig) -> StepUnits {
         let lse = config.weight() == Some(WeightUnit::Lse);
         let argument = if lse { config.state_fraction_bits } else { config.score_fraction_bits };
@@ -149,17 +149,17 @@ impl StepUnits {
         }
     }
 
-    /// The score, in base 2, but natural for `paper` and `literal`.
+    /// The score: natural for `paper` and `literal`, otherwise in base 2.
     pub fn score(&self, step: &Step) -> f64 {
         self.encoded.map_or(step.s as f64 * self.score_unit, |format| decode(format, step.s as u64))
     }
 
-    /// The argument of the weight function, likewise.
+    /// The argument of the weight function: natural for `paper` and `literal`, otherwise in base 2.
     pub fn argument(&self, step: &Step) -> f64 {
         self.encoded.map_or(step.x as f64 * self.argument_unit, |format| decode(format, step.x as u64))
     }
 
-    /// The lanes' factor.
+    /// The lanes' factor, see [`Step::w`].
     pub fn factor(&self, step: &Step) -> f64 {
         match self.weight {
             Ok(format) => decode(format, step.w),

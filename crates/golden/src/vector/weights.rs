@@ -1,4 +1,4 @@
-//! From dot products to the steps of FLASH-D's fixed-point lanes, for the cores of all such lanes.
+//! From dot products to the steps of FLASH-D's fixed-point and ranged lanes.
 
 use super::TILE;
 use super::block::TileWork;
@@ -9,25 +9,25 @@ use super::score::ScoreLanes;
 use crate::block::{BLOCK, Block};
 use crate::model::Model;
 
-/// The units before the lanes, and the part of the lanes that all of them have.
+/// The units before the lanes, and the fixed-point part of the lanes.
 pub(crate) struct Weights {
     score: ScoreLanes,
     pub(crate) lse: LseLanes,
     pub(crate) lanes: BlendLanes,
 }
 
-/// The queries of a block on their way to the lanes.
+/// State of a block of queries before the lanes, and the steps of a tile.
 pub(crate) struct WeightState {
     pub(crate) state: State,
     scores: [Block<i32>; TILE],
     pub(crate) blends: [Blend; TILE],
     pub(crate) steps: [BlendStep; TILE],
-    /// The keys of the steps.
+    /// Keys that a query reads, in order: `steps[i]` is that of key `read[i]`.
     pub(crate) read: Vec<usize>,
 }
 
 impl Weights {
-    /// The units of a core, if its numbers fit.
+    /// The units of a core; `None` if 32 bits do not hold their numbers.
     pub(crate) fn new(model: &Model) -> Option<Weights> {
         let (n, bits) = (model.numerics(), model.config().lane_bits());
         Some(Weights {
@@ -47,7 +47,7 @@ impl Weights {
         }
     }
 
-    /// Scores, weights and steps of a tile.
+    /// Computes scores, weights and steps of a tile.
     pub(crate) fn tile(
         &self,
         isa: Isa,
@@ -65,7 +65,7 @@ impl Weights {
 }
 
 impl WeightState {
-    /// The steps of a tile and, of its values, the row of each.
+    /// The row of values of each step in a tile; rows beyond the last step are empty.
     pub(crate) fn rows<'a, V>(&self, values: &'a [V], d: usize) -> [&'a [V]; TILE] {
         let mut rows = [&values[..0]; TILE];
         for (row, key) in rows.iter_mut().zip(&self.read) {
@@ -92,7 +92,7 @@ impl<const WATCH: bool> Kernel for Tile<'_, WATCH> {
         let (scores, blends) = (&mut scores[..keys], &mut blends[..keys]);
         weights.score.of(&work.dots, scores);
         weights.lse.tile::<WATCH>(state, scores, blends, work);
-        // Keys that no query reads are passed over.
+        // Keys that no query reads have no step.
         read.clear();
         for (key, blend) in blends.iter().enumerate() {
             if work.read[key].iter().fold(0, |any, &read| any | read) != 0 {
