@@ -1,4 +1,4 @@
-//! What is added to a key's score: `s <- s + b log2(e)`, b a bf16 number in natural units.
+//! The bias of a key: `s <- s + b log2(e)`, b a bf16 number in natural units.
 //!
 //! ```text
 //!  significand 1.f * log2(e)     exact, by the constant that scores are multiplied by
@@ -6,8 +6,9 @@
 //!  score       score + bias, saturating
 //! ```
 //!
-//! The first two stand in the key's own cycle, while products and sums are formed; only the adder is at the score stage. A subnormal bias
-//! counts as zero, as everywhere in bf16; Inf and NaN count as zero and mark the query invalid. What hides a key is its mask.
+//! The first two are computed in the cycle in which the key arrives; only the adder is at the score stage. A subnormal
+//! bias counts as zero, as everywhere in bf16. Inf and NaN count as zero and mark the query invalid, so a bias of -Inf
+//! does not hide a key: its mask does.
 
 use super::saturate::saturate;
 use crate::attention::delay::delay;
@@ -20,7 +21,7 @@ use flashd_spec::numerics::{BIAS, LOG2E, LOG2E_FRACTION, Numerics};
 use std::sync::Arc;
 
 function! {
-    /// A bias in base 2.
+    /// Converts a bias to base 2.
     pub struct BiasFunction { numerics: Arc<Numerics> }
     name(this) = format!("bias_base_2_{}", this.numerics.score_bits());
     doc = {
@@ -40,8 +41,9 @@ function! {
         let counts = exponent.any().and(&special.not()).named("counts");
         let significand = W::constant(1, 1).concat(&k_bias.slice(0, BIAS.fraction_bits));
         let product = significand.mul(&W::constant(bits_for(LOG2E), LOG2E)).named("product");
-        // The product's last bit weighs 2^(exponent - bias - fractions + FS) units. Placed at the top of `room` bits, of which one lies
-        // above the largest bias and one below the unit, it has to go right by `top - exponent`.
+        // The product's last bit weighs 2^(exponent - bias - fractions + FS) units. The product is placed at the top of
+        // `room` bits, one of them above the largest bias and one below the unit, and shifted right by `top -
+        // exponent`.
         let room = (bits + 2).max(product.width());
         let fractions = BIAS.bias + (BIAS.fraction_bits + LOG2E_FRACTION) as i32;
         let top = bits as i32 + 1 + fractions - n.score_fraction as i32 - product.width() as i32;
@@ -62,7 +64,7 @@ function! {
 }
 
 function! {
-    /// A score with its bias.
+    /// Adds the bias to a score.
     pub struct BiasedScoreFunction { bits: u32 }
     name(this) = format!("biased_score_{}", this.bits);
     doc = "biased = score + bias, saturating.";
@@ -76,11 +78,12 @@ function! {
 
 /// A key's bias on its way to the score.
 pub struct KeyBias {
-    /// In base 2, at the score stage.
+    /// The bias in base 2, delayed to the score stage.
     score: Wire,
 }
 
-/// From the port to the score stage; and whether a key, which is `special` or not, is so with its bias.
+/// Converts a bias from the port and delays it to the score stage. Also returns `special` or-ed with whether the bias
+/// is Inf or NaN.
 pub fn key_bias(m: &mut Module, n: &Arc<Numerics>, k_bias: Wire, special: Wire) -> (KeyBias, Wire) {
     let [bias, own] = m.call(("bias", 0), BiasFunction { numerics: n.clone() }, [k_bias]);
     let special = m.call(("key_special", 0), FlagOrFunction {}, [special, own])[0];
@@ -88,7 +91,7 @@ pub fn key_bias(m: &mut Module, n: &Arc<Numerics>, k_bias: Wire, special: Wire) 
     (KeyBias { score }, special)
 }
 
-/// The score of a key with its bias.
+/// The sum of a score and its bias, saturating, in the same cycle.
 pub fn biased_score(around: &mut Module, n: &Numerics, score: Wire, bias: &KeyBias) -> Wire {
     let tag = Tag::module("biased_score_unit", "Score s + b log2(e).").dissolved();
     around.part(("biased", 0), tag, |m| {

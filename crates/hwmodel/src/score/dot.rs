@@ -7,7 +7,7 @@ use crate::units::{MixedFunction, Operation, ProductFunction};
 use flashd_spec::config::Dot;
 use flashd_spec::numerics::Numerics;
 
-/// The rounded sum of the products of `q` and `k`, elements of any encoding: products and the tree that adds them.
+/// The rounded sum of the products of `q` and `k`, with elements of any encoding: products and the tree that adds them.
 pub fn dot_product(around: &mut Module, name: impl Into<Name>, n: &Numerics, q: &[Wire], k: &[Wire]) -> Wire {
     let (format, d) = (n.formats.q, q.len());
     let tag = Tag::module(
@@ -26,16 +26,17 @@ pub fn dot_product(around: &mut Module, name: impl Into<Name>, n: &Numerics, q: 
         if schedule.after_products {
             products = m.registers("product_q", &products);
         }
-        // The first level is a part of the dot product's own module.
+        // The first level stays in the dot product's module.
         let sum = adder_tree(m, "tree", n, &products, &schedule.after_level, false);
         m.output("dot", sum)
     })
 }
 
-/// Adds two words or more: neighbours pairwise, an odd last word passes on. Nested: one level and the tree for its results.
+/// Adds two words or more: neighbours pairwise; an odd last word passes on. Builds one level, and calls itself for the
+/// sums.
 ///
-/// `registers` says for each level whether its sums are registered. Levels without a register between them are one stage, and one
-/// module: `own_module` says that this level begins one.
+/// `registers` says for each level whether its sums are registered. Levels without a register between them form one
+/// stage and one module. `own_module`: this level begins a module.
 fn adder_tree(
     around: &mut Module,
     name: &str,

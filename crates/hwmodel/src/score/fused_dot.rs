@@ -1,12 +1,12 @@
-//! The fused dot product: products rounded once, to a common fixed-point position; integer adders.
+//! The fused dot product: products rounded once, to a common fixed-point position, and integer adders.
 //!
 //! ```text
 //!  product  1x.xxxx          significands multiplied
 //!  term     s ii..i . ff..f | g       shifted to the common position; the guard bit rounds
 //! ```
 //!
-//! A term is kept as one's complement `x` and a carry `c`, its value being `x + c`: the sign and the guard bit
-//! cost no adder of their own, because every adder of the tree has a free carry input.
+//! A term is kept as a one's complement `x` and a carry `c`; its value is `x + c`. Negation and rounding then need no
+//! adder of their own, because every adder of the tree has a free carry input.
 
 use super::plural;
 use super::term_sum::TermSum;
@@ -49,8 +49,8 @@ function! {
         }
         let exponents = fa.exponent_bits.max(fb.exponent_bits) + 1;
         let sum = ua.exponent.zext(exponents).add(&ub.exponent.zext(exponents)).named("exponent_sum");
-        // The product's last bit weighs 2^(sum - biases - fractions + scale) units. Placed at the top of `room` bits, of
-        // which one lies above the largest term and one below the unit, it has to go right by `top - sum`.
+        // The product's last bit weighs 2^(sum - biases - fractions + scale) units. The product is placed at the top of
+        // `room` bits, one of them above the largest term and one below the unit, and shifted right by `top - sum`.
         let scale = n.score_shift + (n.natural_fraction() + n.dot_guard) as i32;
         let (precisions, fractions) = (fa.precision() + fb.precision(), fa.fraction_bits + fb.fraction_bits);
         let room = (bits + 2).max(precisions);
@@ -71,20 +71,20 @@ function! {
     }
 }
 
-/// The formats of q and k as a part of names.
+/// The formats of q and k, for names of modules.
 fn pair_ident(n: &Numerics) -> String {
     n.formats.q.ident_with("", n.formats.k)
 }
 
-/// A sum that is kept without its last carry: its value is `total + carry`.
+/// A sum whose last carry is not yet added: its value is `total + carry`.
 pub struct CarrySum {
-    /// The sum, but for the last carry.
+    /// The sum without the last carry, signed.
     pub total: Wire,
-    /// That carry.
+    /// The last carry, one bit.
     pub carry: Wire,
 }
 
-/// The sum of the products of `q` and `k`, elements of any encoding: terms and the tree that adds them.
+/// The sum of the products of `q` and `k`, with elements of any encoding: terms and the tree that adds them.
 pub fn fused_dot(
     around: &mut Module,
     name: impl Into<Name>,
@@ -111,7 +111,7 @@ pub fn fused_dot(
             x = m.registers("x_q", &x);
             c = m.registers("c_q", &c);
         }
-        // The first stage is a part of the dot product's own module.
+        // The first stage stays in the dot product's module.
         let sum = term_tree(m, "tree", &x, &c, &schedule.stages(), false);
         let total = delay(m, "late_total", sum.total, schedule.delays);
         let carry = delay(m, "late_carry", sum.carry, schedule.delays);
@@ -119,10 +119,11 @@ pub fn fused_dot(
     })
 }
 
-/// Adds two terms `x + c` or more: each stage adds neighbours, two or four at a time. Nested: one stage and the tree for its
-/// results.
+/// Adds two terms `x + c` or more: each stage adds neighbours, two or four at a time. Builds one stage, and calls
+/// itself for the sums.
 ///
-/// `stages` gives for each stage its levels and whether its sums are registered.
+/// `stages` gives for each stage its number of levels and whether its sums are registered. `own_module`: this stage is
+/// a module.
 fn term_tree(
     around: &mut Module,
     name: &str,
@@ -145,7 +146,7 @@ fn term_tree(
         let (x, c) = (m.inputs("x", x), m.inputs("c", c));
         let (mut sums, mut carries) = (Vec::new(), Vec::new());
         for (i, (x, c)) in x.chunks(radix).zip(c.chunks(radix)).enumerate() {
-            // A last sum may have fewer terms.
+            // The last sum may have fewer terms.
             let name: Name = if x.len() == radix { ("sum", i).into() } else { ("last", 0).into() };
             let sum = m.leaf(name, TermSum::new(x.len(), width, grown), &[x, c].concat());
             sums.push(sum[0]);

@@ -8,8 +8,8 @@
 //! | `operand` | elements with their scales | `q = q_element * q_scale` |
 //! | `scaled` | the score with scales of vectors, (1) | `s = q . k * q_scale * k_scale * scale * log2(e)` |
 //! | `saturate` | scores stay below 2^IS | |
-//! | `softcap` | its cap | `c tanh(s / c)` |
-//! | `bias` | what is added to it | `s + b * log2(e)` |
+//! | `softcap` | the soft cap of a score | `c tanh(s / c)` |
+//! | `bias` | the bias of a score | `s + b * log2(e)` |
 //! | `special` | Inf and NaN in a vector | |
 //! | `sum` | FA2's running sum, (4) | `l <- l c + e`, `1 / l` |
 
@@ -26,7 +26,7 @@ pub mod special;
 pub mod sum;
 pub mod term_sum;
 
-/// What a word for several of something ends with.
+/// The plural ending of a noun after `count`.
 fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }

@@ -1,13 +1,14 @@
-//! An operand's elements with their scales: what the dot product and the lanes multiply.
+//! Multiplies the elements of an operand by their scales, before the dot product and the lanes.
 //!
 //! ```text
 //!  port    | scales | element d-1 | ... | element 0 |
 //!  product   element 2^e, or element * scale for e4m3 scales: a float whose exponents reach as far as those of both together
 //! ```
 //!
-//! Nothing is rounded. A power of two adds to the exponent; e4m3 scales multiply the significand, two bits by four. Of a bf16 scale this
-//! is the power of two alone: its significand is one for the whole sum, which [`super::scaled`] multiplies. Subnormal elements and integers
-//! are normalised, so that everything behind has one kind of number.
+//! The products are exact. A power of two adds to the exponent; an e4m3 scale multiplies the significand, two bits by
+//! four. Of a bf16 scale only the power of two is applied here: its significand is the same for all elements, and
+//! [`super::scaled`] multiplies the whole sum by it. Subnormal elements and integers are normalised, so that the units
+//! behind get normal numbers and zeros only.
 
 use super::special::AnySpecial;
 use crate::arith::normalise::normalise_within;
@@ -19,19 +20,19 @@ use crate::word::{Word, bits_for, ones};
 use flashd_spec::format::{Format, Scale, ScaleFormat, Subnormals};
 use std::iter::repeat_n;
 
-/// An operand: the format of its elements, how many there are, and what multiplies them.
+/// A vector of elements with scales.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand {
-    /// Format of elements.
+    /// Format of the elements.
     pub format: Format,
-    /// Their number.
+    /// Number of elements.
     pub d: usize,
-    /// Scales.
+    /// Kind of scales.
     pub scale: Scale,
 }
 
 impl Operand {
-    /// What stands in the words behind the elements, number by number; nothing where there are no scales.
+    /// The scales, unpacked from the words behind the elements; empty if there are none.
     pub(crate) fn scales(self, m: &mut Module, name: &'static str, words: &[Wire]) -> Vec<Wire> {
         let Some(format) = self.scale.format() else { return Vec::new() };
         let packed = PackedNumbers {
@@ -43,7 +44,8 @@ impl Operand {
         m.leaf(name, VectorLeaf::new(packed), words)
     }
 
-    /// The elements of a vector with their scales.
+    /// The d elements times their scales, exact, in the format [`Scale::product`]. `words` has the elements and behind
+    /// them the words of scales. Without scales, the words themselves.
     pub fn products(self, around: &mut Module, name: impl Into<Name>, words: &[Wire]) -> Vec<Wire> {
         let Operand { format, d, scale } = self;
         let Some(encoding) = scale.format() else { return words.to_vec() };
@@ -72,7 +74,7 @@ impl Operand {
         })
     }
 
-    /// Whether something of a vector makes the query invalid: an element that is Inf or NaN, or a scale that none may be.
+    /// Whether a vector makes the query invalid: an element is Inf or NaN, or a scale is negative, Inf or NaN.
     pub fn any_special(self, m: &mut Module, name: &'static str, words: &[Wire]) -> Wire {
         let (elements, format) = (&words[..self.d], self.format);
         let Some(encoding) = self.scale.format() else {
@@ -82,7 +84,7 @@ impl Operand {
             format!("{}_{}_any_special_{}", scale_ident(self.scale), format.ident(), self.d),
             "any = some element is Inf or NaN, or some scale is one that none may be.",
         );
-        // Only what can be Inf or NaN is looked at.
+        // Elements of a format without Inf and NaN are left out.
         let looked_at = if format.sign_bit() - 1 > format.max_finite() { self.d } else { 0 };
         m.part((name, 0), tag, |m| {
             let x = m.inputs("x", &words[self.d - looked_at..]);
@@ -104,7 +106,7 @@ impl Operand {
     }
 }
 
-/// A scale as a part of names.
+/// The kind of scale, for names of modules.
 fn scale_ident(scale: Scale) -> &'static str {
     match scale {
         Scale::None => "plain",
@@ -115,7 +117,7 @@ fn scale_ident(scale: Scale) -> &'static str {
     }
 }
 
-/// What stands behind the elements, in words.
+/// A phrase for the scales behind the elements.
 fn words_of(scale: Scale) -> &'static str {
     match scale {
         Scale::None => "nothing",
@@ -126,7 +128,8 @@ fn words_of(scale: Scale) -> &'static str {
     }
 }
 
-/// Numbers that stand one after another in words, the low one first.
+/// Unpacks numbers of `bits` bits from words of `width` bits; the first number is in the lowest bits. A number may
+/// cross words.
 struct PackedNumbers {
     words: usize,
     width: u32,
@@ -147,7 +150,7 @@ impl VectorFunction for PackedNumbers {
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
         let (width, bits) = (self.width as usize, self.bits as usize);
         let number = |i: usize| {
-            // From the highest word that has a part of it to the lowest.
+            // From the highest word with bits of the number to the lowest.
             let (from, to) = (i * bits, (i + 1) * bits);
             let words = (from / width..to.div_ceil(width)).rev();
             let part = |word: usize| {
@@ -160,7 +163,7 @@ impl VectorFunction for PackedNumbers {
     }
 }
 
-/// Whether a scale counts as zero, and whether it is one that no scale may be.
+/// Whether a scale counts as zero, and whether it makes the query invalid: negative, Inf or NaN.
 pub(super) fn flaws<W: Word>(encoding: ScaleFormat, scale: &W) -> (W, W) {
     let Some(format) = encoding.float() else {
         let special = scale.all();
@@ -181,7 +184,7 @@ pub(super) fn flaws<W: Word>(encoding: ScaleFormat, scale: &W) -> (W, W) {
 }
 
 function! {
-    /// Whether a scale is one that none may be.
+    /// Whether a scale is negative, Inf or NaN.
     pub struct ScaleSpecialFunction { encoding: ScaleFormat }
     name(this) = match this.encoding {
         ScaleFormat::Bf16 => "scale_special",
@@ -203,13 +206,14 @@ fn exponent_bits(encoding: ScaleFormat) -> u32 {
     encoding.float().map_or(encoding.bits(), |format| format.exponent_bits)
 }
 
-/// Bits of what of a scale's significand each element is multiplied by: one says whether the scale counts as zero.
+/// Bits of the significand that multiplies each element. For other scales than e4m3 it is one bit, 0 if the scale
+/// counts as zero.
 fn significand_bits(encoding: ScaleFormat) -> u32 {
     if encoding == ScaleFormat::E4m3 { Format::FP8_E4M3.precision() } else { 1 }
 }
 
 function! {
-    /// A scale taken apart.
+    /// Splits a scale into significand and exponent.
     pub struct ScalePartsFunction { encoding: ScaleFormat }
     name(this) = match this.encoding {
         ScaleFormat::Bf16 => "scale_parts",
@@ -236,7 +240,7 @@ function! {
 }
 
 function! {
-    /// An element with its scale.
+    /// Multiplies an element by its scale.
     pub struct ElementFunction { format: Format, scale: Scale }
     name(this) = format!("{}_{}_element", scale_ident(this.scale), this.format.ident());
     doc = format!(
@@ -259,7 +263,7 @@ function! {
             (Subnormals::Flushed, true) => (scaled.clone(), W::zero(1)),
             _ => normalise_within(&scaled, width - 1),
         };
-        // Of the top bit of the product, whose place a product of two significands is one above.
+        // The top bit of a product of two significands is one place higher.
         let places = i32::from(width > from.precision());
         let offset = to.bias - from.bias - scale_bias + this.scale.element_exponent(from) + places;
         let wide = to.exponent_bits.max(bits_for(offset.unsigned_abs().into())).max(exponent.width()).max(zeros.width()) + 2;

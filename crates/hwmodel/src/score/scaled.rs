@@ -6,7 +6,7 @@
 //!  s         (q . k) c, rounded once; of integers right by the scales' exponents before that
 //! ```
 //!
-//! A scale that is not there, or is a power of two, has the significand one.
+//! A missing scale and a power of two have the significand one.
 
 use super::operand::{Operand, flaws};
 use super::saturate::saturate;
@@ -23,15 +23,15 @@ use flashd_spec::numerics::{
 };
 use std::sync::Arc;
 
-/// The format whose fields the product of both scales has.
+/// The format of scales with a significand.
 const SCALE: Format = Format::BF16;
 
-/// Width of the product of the sum of terms and `c`, with room for what scales above 1 move left.
+/// Width of the product of the sum of terms and `c`, with room for the left shift of large scales.
 fn product_bits(n: &Numerics) -> u32 {
     n.term_bits() + n.tree_levels + 1 + SCALE_PRODUCT_BITS + scaled_right(n).1
 }
 
-/// Bits of its shift right.
+/// Bits of the right shift of that product.
 fn right_bits(n: &Numerics) -> u32 {
     bits_for(product_bits(n).into())
 }
@@ -42,11 +42,11 @@ pub(super) fn operands(n: &Numerics, d: usize) -> [Operand; 2] {
     [(formats.q, scales.q), (formats.k, scales.k)].map(|(format, scale)| Operand { format, d, scale })
 }
 
-/// Both scales, multiplied; those that are there.
+/// Multiplies both scales. A missing one counts as one.
 struct ScalesFunction {
     q: Option<ScaleFormat>,
     k: Option<ScaleFormat>,
-    /// With the sum of exponents.
+    /// Whether the sum of the exponent fields is an output.
     exponents: bool,
 }
 
@@ -87,7 +87,7 @@ impl VectorFunction for ScalesFunction {
             .reduce(|a, b| a.or(&b))
             .unwrap_or_else(|| W::zero(1))
             .named("zero");
-        // 1.f, and the exponent field.
+        // The significand 1.f, unless the scale is a power of two, and the exponent field.
         let parts = |((_, format), scale): ((&str, ScaleFormat), &W)| match format {
             ScaleFormat::Bf16 => (
                 Some(W::constant(1, 1).concat(&scale.slice(0, SCALE.fraction_bits))),
@@ -119,7 +119,7 @@ impl VectorFunction for ScalesFunction {
 }
 
 function! {
-    /// What the sum of products is multiplied by.
+    /// The multiplier of the sum of products: the product of significands in base 2.
     pub struct ScaleMultiplierFunction {}
     name(this) = "scale_in_base_2";
     doc = format!("multiplier = product * log2(e) to {SCALE_PRODUCT_BITS} bits, rounded half up.");
@@ -133,7 +133,7 @@ function! {
 }
 
 function! {
-    /// Where the product of a sum of integers goes.
+    /// The right shift of a sum of integers times its multiplier.
     pub struct ScalePlacesFunction { numerics: Arc<Numerics> }
     name(this) = format!("scale_places_{}", right_bits(&this.numerics));
     doc = format!(
@@ -153,7 +153,7 @@ function! {
 }
 
 function! {
-    /// The sum of products as the score.
+    /// Converts a sum of integer products to the score.
     pub struct ScaledScoreFunction { numerics: Arc<Numerics> }
     name(this) = format!("scaled_score_{}_{}", product_bits(&this.numerics), this.numerics.score_bits());
     doc = {
@@ -172,7 +172,7 @@ function! {
         let n = &this.numerics;
         let wide = total.width() + 1;
         let sum = total.sext(wide).add(&carry.zext(wide)).named("sum");
-        // A zero below for the rounding.
+        // One of the appended zeros is the rounding bit.
         let product = signed_times(&sum, &multiplier).append_zeros(scaled_right(n).1 + 1);
         let shifted = shift_right_signed(&product, &places).named("halves");
         let one = W::constant(shifted.width() + 1, 1);
@@ -182,7 +182,7 @@ function! {
 }
 
 function! {
-    /// The natural score times the significands of scales.
+    /// Multiplies the natural score by the multiplier of both scales.
     pub struct SignificandsFunction { numerics: Arc<Numerics> }
     name(this) = format!("natural_to_scaled_score_{}_{}", this.numerics.natural_bits(), this.numerics.score_bits());
     doc = {
@@ -205,8 +205,8 @@ function! {
     }
 }
 
-/// What a sum is multiplied by, of a query in its register and a key with a scale behind one or both, when the sum is there: the
-/// multiplier, and places to the right, which only sums of integers go.
+/// The multiplier of a sum of products and, only for sums of integers, its right shift, both in the cycle of the sum.
+/// The query is in its register; scales are in the words behind the d elements of q, k or both.
 pub(super) fn multiplier(
     m: &mut Module,
     n: &Arc<Numerics>,
@@ -215,7 +215,8 @@ pub(super) fn multiplier(
     k: &[Wire],
 ) -> (Wire, Option<Wire>) {
     let [q_operand, k_operand] = operands(n, d);
-    // Scales of blocks are in the elements already, and so are the exponents of those of vectors but of exact integers.
+    // The elements include the scales of blocks already. They include the exponents of scales of vectors too, unless
+    // they are exact integers.
     let of_vector = |operand: Operand| {
         let format = operand.scale.format()?;
         (operand.scale == Scale::Row || n.is_exact()).then_some(format)
@@ -230,7 +231,7 @@ pub(super) fn multiplier(
         numbers.extend(k_operand.scales(m, "k_scale", &k[k_operand.d..]));
     }
     let both = m.leaf("scales", VectorLeaf::new(function), &numbers);
-    // Two multiplications, in a stage each if there are two.
+    // Two multiplications, each in a stage of its own if the dot product has two stages.
     let stages = dot_stages(n.tree_levels) as usize;
     let before = stages.min(1);
     let product = delay(m, "late_product", both[0], before);

@@ -17,7 +17,7 @@ use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION, NATURAL_SCORE_GUARD_BITS, Num
 use std::sync::Arc;
 
 function! {
-    /// The fused dot product's total as the natural score.
+    /// Converts the fused dot product's total to the natural score.
     pub struct TotalToScoreFunction { numerics: Arc<Numerics> }
     name(this) = format!("total_to_score_{}", this.numerics.term_bits() + this.numerics.tree_levels);
     doc = {
@@ -44,7 +44,7 @@ function! {
 }
 
 function! {
-    /// The rounded dot product as the natural score.
+    /// Converts the rounded dot product to the natural score.
     pub struct DotToScoreFunction { numerics: Arc<Numerics> }
     name(this) = format!("{}_to_score", this.numerics.formats.q.ident());
     doc = {
@@ -64,7 +64,7 @@ function! {
 }
 
 function! {
-    /// The score in base 2.
+    /// Converts the natural score to base 2.
     pub struct BaseTwoFunction { numerics: Arc<Numerics> }
     name(this) = format!("score_base_2_{}", this.numerics.score_bits());
     doc = {
@@ -89,7 +89,7 @@ function! {
 
 /// From query and key, `d` elements of any encoding each, to the score in base 2, after the dot product's registers.
 ///
-/// Behind the elements stand the words of scales, if there are scales.
+/// The words of scales, if there are scales, follow the elements in `q` and `k`.
 pub fn score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[Wire]) -> Wire {
     let doc = match n.is_exact() || n.has_significands() {
         true => "Score s = q . k * q_scale * k_scale * scale * log2(e).",
@@ -128,7 +128,7 @@ pub fn score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[
     })
 }
 
-/// From query and key to the score in the format: the variants that follow the paper to the letter.
+/// From query and key to the score in the format, for the variants that follow the paper to the letter.
 pub fn format_score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[Wire]) -> Wire {
     let tag = Tag::module("format_score_unit", "Score s = q . k * scale in the format.").dissolved();
     around.part("score", tag, |m| {

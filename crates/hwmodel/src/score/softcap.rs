@@ -1,6 +1,7 @@
 //! The soft cap of a score, `s <- c tanh(s / c)`, in a stage of its own before the bias.
 //!
-//! The table is that of [`Softcap`]: a range by the leading bits of `|s|`, a cell by those that follow, a line in each cell.
+//! The table is [`Softcap`]: the leading bits of `|s|` select a range, the bits that follow a cell, and each cell has a
+//! line.
 
 use crate::attention::delay::delay;
 use crate::function;
@@ -10,7 +11,7 @@ use flashd_spec::pwl::softcap::{GUARD_BITS, Softcap};
 use std::sync::Arc;
 
 function! {
-    /// A score with its soft cap.
+    /// Applies the soft cap to a score.
     pub struct SoftcapFunction { table: Arc<Softcap> }
     name(this) = format!("softcap_{}", this.table.score_bits + 1);
     doc = {
@@ -31,7 +32,7 @@ function! {
         let magnitude = signed(&score.slice(0, bits)).named("magnitude");
         let range_bits = index_bits(t.ranges as usize);
         let (mut word, mut range) = (magnitude.slice(0, t.first_bits), W::zero(range_bits));
-        // Of all ranges that begin at or below the magnitude, the last one.
+        // Selects the last range that begins at or below the magnitude.
         for r in 1..t.ranges {
             let above = magnitude.any_above(t.first_bits + r - 1).label(|| format!("reaches_{r}"));
             word = above.select(&magnitude.slice(Softcap::right(r), t.first_bits), &word);
@@ -57,13 +58,13 @@ function! {
         let at_limit = far.or(&limit.lt(&value)).named("at_limit");
         let capped = at_limit.select(&limit, &value);
         let capped = capped.zext(capped.width().max(bits)).slice(0, bits).named("capped_magnitude");
-        // Minus zero is zero: the sum of its complement and one has no bits left.
+        // A zero has no sign: its complement plus one is zero again, and the sign bit is cleared.
         let result = signed(&capped).named("result");
         [sign.and(&capped.any()).concat(&result)]
     }
 }
 
-/// The score a cycle later, with its cap.
+/// The capped score, a cycle later.
 pub fn capped_score(around: &mut Module, table: &Arc<Softcap>, score: Wire) -> Wire {
     let tag = Tag::module("capped_score_unit", "Score c tanh(s / c), a cycle later.").dissolved();
     around.part(("capped", 0), tag, |m| {

@@ -8,9 +8,9 @@ use flashd_spec::format::Format;
 
 /// Whether any element of a vector is Inf or NaN.
 pub struct AnySpecial {
-    /// Of the elements.
+    /// Format of the elements.
     pub format: Format,
-    /// How many.
+    /// Number of elements.
     pub elements: usize,
 }
 
@@ -44,7 +44,7 @@ impl Leaf for AnySpecial {
         let width = self.format.width();
         let words = (0..self.elements).map(|i| Net::element("x", i, width));
         let mut flags: Vec<Net> = words.map(|e| arith::is_special(self.format, &e)).collect();
-        // Words of eight flags, as long as there are several of them.
+        // Joins eight flags to a word and reduces each word to a flag, until one flag is left.
         let mut elements = 1;
         while flags.len() > 1 {
             let several = flags.len() > 8;
@@ -53,7 +53,7 @@ impl Leaf for AnySpecial {
                 let first = i * 8 * elements;
                 let last = (first + 8 * elements).min(self.elements) - 1;
                 let word = joined.unwrap_or_else(|| Net::zero(1));
-                // A last word of few groups is short enough to be written where it is read.
+                // The last word gets no name if it has few groups: it is short enough to stand where it is read.
                 match (several || elements == 1, flags.len()) {
                     (true, _) => word.named(&format!("special_{first}_to_{last}")).any(),
                     (false, 3..) => word.named("special_groups").any(),

@@ -10,15 +10,17 @@ use crate::word::{Word, index_bits, ones};
 use flashd_spec::numerics::{Numerics, SUM_INTEGER_BITS};
 use std::sync::Arc;
 
-/// Bits of the exponent of `l`: -1 to 16, two's complement.
+/// Bits of the exponent of `l`, which is -1 to 16 in two's complement.
 pub fn sum_exponent_bits() -> u32 {
     index_bits(SUM_INTEGER_BITS as usize) + 1
 }
 
-/// `addend + multiplicand e`, the product rounded half up, saturating; sums in fixed point.
+/// `addend + multiplicand e`, the product rounded half up, saturating. Addend, multiplicand and result are sums in
+/// fixed point, with [`Numerics::sum_bits`] bits; e is a factor of the given form.
 pub fn scaled_sum<W: Word>(n: &Numerics, form: FactorForm, multiplicand: &W, addend: &W, e: &W) -> W {
     let (bits, fmt) = (n.sum_bits(), n.weight);
-    // e = significand 2^-right with right at least 1, and the shift is one less: what it always is, and what e adds.
+    // e = significand 2^-right with right at least 1. The product is shifted right by `right - 1`, which keeps a bit
+    // for rounding: by `always`, and by `right_less`, which depends on e.
     let (significand, always, right_less) = match form {
         FactorForm::Format => {
             let u = unpack(fmt, e, "e");
@@ -34,8 +36,8 @@ pub fn scaled_sum<W: Word>(n: &Numerics, form: FactorForm, multiplicand: &W, add
     total.msb().repeat(bits).or(&total.slice(0, bits)).named("saturated")
 }
 
-/// The product without its lowest bits, in two halves where the whole of it has more than a word: merges of wide formats whose sum
-/// has room for a slack.
+/// The product without its `dropped` lowest bits. If it has more than 64 bits, it is formed in two halves; merges of
+/// wide formats need that if the sum has room for a slack.
 fn product_above<W: Word>(a: &W, b: &W, dropped: u32) -> W {
     if a.width() + b.width() <= u64::BITS {
         return a.mul(b).named("product").drop_low(dropped);
@@ -48,7 +50,7 @@ fn product_above<W: Word>(a: &W, b: &W, dropped: u32) -> W {
 }
 
 function! {
-    /// The running sum.
+    /// The next running sum.
     pub struct SumNextFunction { numerics: Arc<Numerics>, form: FactorForm }
     name(this) = format!("running_sum_next_{}", this.form.suffix(&this.numerics));
     doc = "The maximum moved: sum * e + 1.  It stayed: sum + e.  First key: 1.  Saturating fixed point.";
@@ -96,10 +98,12 @@ function! {
 
 /// The running sum, and a cycle later its reciprocal.
 ///
-/// Of a step, by the names of the ports: it updates (`update`), is a `first` key, its exponential `e`, the maximum `moved`, and the sum
-/// is a query's final one (`finish`). With partial results: the step is one, and its sum.
+/// `step` has the ports of a step: it updates (`update`), it is a `first` key, its exponential `e`, the maximum
+/// `moved`, and the register holds a query's final sum (`finish`). With partial results, `restore` says whether the
+/// step is a restore, and has its sum.
 ///
-/// In the cycle of `finish`, the normalised reciprocal of the sum and its exponent; with partial results, the sum.
+/// Returns, in the cycle of `finish`, the normalised reciprocal of the sum and its exponent, and with partial results
+/// the sum.
 pub fn running_sum(
     around: &mut Module,
     n: &Arc<Numerics>,

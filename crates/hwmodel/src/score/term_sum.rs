@@ -1,13 +1,13 @@
-//! A few terms of the fused dot product added in one go, so that synthesis can save the carries in between.
+//! Adds a few terms of the fused dot product in one expression, so that synthesis can save the carries in between.
 
 use crate::netlist::{Net, verilog_body};
 use crate::rtl::{Leaf, Pins, Tag};
 use crate::word::{Num, Word};
 
-/// Terms that are added in one go at most: two levels of a tree, see [`FrontSchedule`](crate::attention::schedule::FrontSchedule).
+/// Most terms of a sum: two levels of a tree, see [`FrontSchedule`](crate::attention::schedule::FrontSchedule).
 const MOST_TERMS: usize = 4;
 
-/// `y + carry = sum of x[i] + c[i]`, signed; the carry is the last of them.
+/// `y + carry = sum of x[i] + c[i]`, signed; `carry` is the last of the `c[i]`.
 pub struct TermSum {
     terms: usize,
     width: u32,
@@ -18,17 +18,17 @@ impl TermSum {
     /// A sum of `terms` words of `width` bits in `grown` bits.
     ///
     /// # Panics
-    /// If there are more than four, which no tree of terms adds in one go.
+    /// If there are more than four terms.
     pub fn new(terms: usize, width: u32, grown: u32) -> Self {
         assert!(terms <= MOST_TERMS, "{terms} terms in one go");
         TermSum { terms, width, grown }
     }
 
-    /// Pairwise in place, one bit wider at each level; each adder takes the carry of its first operand.
+    /// Adds pairwise in place, one bit wider at each level. Each adder takes the carry of its first operand.
     fn add_up<W: Word>(terms: &mut [(W, W)], grown: u32) -> [W; 2] {
         let count = terms.len();
         let mut n = count;
-        // Terms behind each place.
+        // How many terms each place is the sum of.
         let mut span = 1;
         while n > 1 {
             for i in 0..n.div_ceil(2) {
