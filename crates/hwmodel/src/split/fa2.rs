@@ -8,8 +8,8 @@
 //!  SharedLog        score plus integer         any                l = l_a e + l_b; from 2 on half of it, and m + 1
 //! ```
 //!
-//! where b has the larger m, else the other way round. A lazy reference is at most the largest score of its part and at most the slack below
-//! it, and so is the larger one of two.
+//! if b has the larger m; otherwise with a and b exchanged. A lazy reference is at most the largest score of its part,
+//! and at most the slack below it. So is the larger of two references, for both parts together.
 
 use super::lane::MergeKind;
 use super::scalars::{ScalarInputs, ScalarOutputs, scalar_unit};
@@ -26,7 +26,7 @@ use flashd_spec::numerics::{Numerics, SUM_GUARD_BITS};
 use std::sync::Arc;
 
 function! {
-    /// The sum of both parts.
+    /// The sum l of both parts, relative to the larger maximum.
     pub struct MergedSumFunction { numerics: Arc<Numerics>, form: FactorForm }
     name(this) = format!("merged_sum_{}", this.form.suffix(&this.numerics));
     doc = "The maximum of b is larger: a * e + b.  Otherwise: a + b * e.  One part empty: the other.  Saturating.";
@@ -54,7 +54,7 @@ function! {
 }
 
 function! {
-    /// The sum of both parts relative to the larger reference, which is whole octaves from the smaller one.
+    /// The sum l of both parts relative to the larger reference, which is whole octaves above the smaller one.
     pub struct ShiftedMergedSumFunction { bits: u32, delta: u32 }
     name(this) = format!("shifted_merged_sum_{}_{}", this.bits, this.delta);
     doc = "The reference of b is larger: (a >> delta) + b.  Otherwise: a + (b >> delta).";
@@ -69,7 +69,8 @@ function! {
 }
 
 function! {
-    /// The same where the references are not whole octaves apart.
+    /// The sum l of both parts relative to the larger reference, with an exponential for any distance of the
+    /// references.
     pub struct FactorMergedSumFunction { numerics: Arc<Numerics>, form: FactorForm }
     name(this) = format!("factor_merged_sum_{}", this.form.suffix(&this.numerics));
     doc = "The reference of b is larger: a * e + b.  Otherwise: a + b * e.";
@@ -81,15 +82,15 @@ function! {
         let bits = this.numerics.sum_bits();
         let multiplicand = moved.select(&a, &b).zext(bits).named("multiplicand");
         let addend = moved.select(&b, &a).zext(bits).named("addend");
-        // Both are below 2, and so is the exponential's share: the sum is below 4.
+        // a and b are below 2, and e is at most 1, so the sum is below 4.
         let sum = scaled_sum(&this.numerics, this.form, &multiplicand, &addend, &e);
         [sum.slice(0, this.numerics.log_sum_bits() + 1)]
     }
 }
 
 function! {
-    /// What a sum is once the reference goes up by an octave where it is 2 or more, or saturates; that of the other part where one is
-    /// empty.
+    /// The sum l after the merge. Without `most`, a sum of 2 or more is halved, because the reference rises by an
+    /// octave; with it, the sum saturates. If one part is empty, the sum of the other.
     pub struct MergedTotalFunction { bits: u32, most: Option<u64> }
     name(this) = match this.most {
         None => format!("merged_octave_{}", this.bits),
@@ -116,7 +117,7 @@ function! {
 }
 
 function! {
-    /// The reference of both parts.
+    /// The reference of both parts, raised by an octave with a carry.
     pub struct RaisedReferenceFunction { bits: u32, fraction: u32 }
     name(this) = format!("raised_reference_{}_{}", this.bits, this.fraction);
     doc = "y = x + (carry ? an octave : 0).";
@@ -130,7 +131,7 @@ function! {
 }
 
 function! {
-    /// What the lanes get: a shift or a factor, and above it whether the reference goes up by an octave more.
+    /// The lanes' word: a shift or a factor, and above it a bit that says whether the reference rises by an octave.
     pub struct LaneShiftFunction { bits: u32 }
     name(this) = format!("lane_shift_{}", this.bits);
     doc = "w = {carry, x}.";
@@ -140,7 +141,7 @@ function! {
 }
 
 function! {
-    /// A distance in octaves as a shift.
+    /// Converts a distance in octaves to a shift.
     pub struct OctavesFunction { octaves: u32, delta: u32 }
     name(this) = format!("octaves_{}_{}", this.octaves, this.delta);
     doc = "delta = octaves, all ones where they are more.";
@@ -152,7 +153,8 @@ function! {
     }
 }
 
-/// Scalars of a merge, two stages: `w` is the exponential, or the shift, `upper` that the maximum of part b is larger.
+/// FA2's scalars of a merge, in two stages. `w` is the exponential or the shift, for the kinds in fixed point with the
+/// carry above it; `upper` says that the maximum of part b is larger.
 pub fn fa2_merge_weight(
     around: &mut Module,
     kind: MergeKind,
@@ -178,7 +180,7 @@ pub fn fa2_merge_weight(
             "Scalars of a merge: m = max(m_a, m_b), e = 2^-|m_b - m_a|, l = l_a * e + l_b or l_a + l_b * e.",
         ),
     };
-    // The widths of m: those of a score whose fraction and integer bits are the reference's.
+    // Numerics in which a score has the integer and fraction bits of m.
     let of_m = Arc::new(match kind {
         MergeKind::Maximum | MergeKind::LogReference => {
             Numerics { score_integer: n.score_integer + 1, score_fraction: 0, ..(**n).clone() }
@@ -204,7 +206,7 @@ pub fn fa2_merge_weight(
             ("b_empty_q", b_empty),
         ]
         .map(|(name, wire)| m.register(name, wire));
-        // A shift, or no merge is a first key.
+        // A shift, or an exponential; `low`, because no merge is a first key.
         let e = match kind {
             MergeKind::Maximum | MergeKind::LogReference => {
                 let function = OctavesFunction { octaves: distance.width(), delta: delta_bits(n) };
@@ -241,7 +243,7 @@ pub fn fa2_merge_weight(
         let function = MergedTotalFunction { bits, most };
         let [sum, carry] = m.call("sum", function, [total, a_l, b_l, a_empty, b_empty]);
         let (maximum, raises) = match kind {
-            // Its reference stays, and the lanes' accumulators have guard bits instead.
+            // The reference stays: the lanes' accumulators have guard bits instead.
             MergeKind::Maximum => (maximum, m.call("low", LowFunction {}, [])[0]),
             _ => {
                 let function =

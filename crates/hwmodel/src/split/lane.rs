@@ -21,7 +21,7 @@ use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
-    /// What both parts make, or the one that is not empty.
+    /// Selects the merged accumulator, or that of the only part with a key.
     pub struct MergeSelectFunction { bits: u32 }
     name(this) = format!("merge_select_{}", this.bits);
     doc = "y = keep_a ? a : take_b ? b : merged.";
@@ -30,7 +30,7 @@ function! {
     eval<W> { [keep_a.select(&a, &take_b.select(&b, &merged))] }
 }
 
-/// How partial results are merged: as the cores' lanes update.
+/// How partial results are merged, which follows from the update of the cores' lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeKind {
     /// FLASH-D, fixed point.
@@ -51,7 +51,8 @@ pub enum MergeKind {
     SharedLog,
 }
 
-/// Width of what FA2's lanes in fixed point get: a shift or a factor, and above it whether the reference goes up by an octave more.
+/// Width of `w` of FA2's lanes in fixed point: a shift or a factor, and above it a bit that says whether the reference
+/// rises by an octave.
 fn w_bits(kind: MergeKind, n: &Numerics) -> u32 {
     1 + match kind {
         MergeKind::SharedLog => kind.factor(n).bits(n),
@@ -60,7 +61,7 @@ fn w_bits(kind: MergeKind, n: &Numerics) -> u32 {
 }
 
 impl MergeKind {
-    /// That of the cores of a configuration.
+    /// The kind of merge for the cores of a configuration.
     pub fn of(config: &CoreConfig) -> MergeKind {
         match config.update() {
             Some(Update::Fixed) => MergeKind::Fixed,
@@ -76,7 +77,8 @@ impl MergeKind {
         }
     }
 
-    /// The lanes' factor; both forms that only shift have none.
+    /// The form of the lanes' factor. [`MergeKind::Maximum`] and [`MergeKind::LogReference`] shift instead and do not
+    /// use it.
     pub fn factor(self, n: &Numerics) -> FactorForm {
         match self {
             MergeKind::Fixed | MergeKind::Ranged => FactorForm::Shift(lane_bits(n).w),
@@ -85,7 +87,7 @@ impl MergeKind {
         }
     }
 
-    /// Width of an accumulator.
+    /// Width of an accumulator in bits.
     pub fn accumulator_bits(self, n: &Numerics) -> u32 {
         match self {
             MergeKind::Fixed => lane_bits(n).o,
@@ -138,7 +140,7 @@ impl MergeKind {
         }
     }
 
-    /// What the lanes of a group share, with the factor as they take it.
+    /// The shared inputs of a group, with the factor converted to the form that the lanes use.
     pub(super) fn shared(self, m: &mut Module, n: &Arc<Numerics>, inputs: SharedInputs) -> SharedInputs {
         let [(name, w), rest @ ..] = inputs;
         let w = match self {
@@ -149,7 +151,7 @@ impl MergeKind {
         [(name, w), upper, take_b, keep_a]
     }
 
-    /// What both parts make of their accumulators.
+    /// The merged accumulator of one lane.
     fn merged(self, m: &mut Module, n: &Arc<Numerics>, operands: &Operands) -> Wire {
         match self {
             MergeKind::Fixed => fixed(m, n, operands),
@@ -173,11 +175,11 @@ impl MergeKind {
     }
 }
 
-/// What the lanes of a merge share, by the names of their ports: the factor (`w`), which side it is for (`upper`), part a is empty
-/// (`take_b`), part b is empty (`keep_a`).
+/// Inputs that the lanes of a merge share, with the names of their ports: the factor (`w`), the part that it scales
+/// (`upper`: a, otherwise b), part a is empty (`take_b`), part b is empty (`keep_a`).
 pub type SharedInputs = [(&'static str, Wire); 4];
 
-/// Lane `index` of a group: the accumulator of both parts, a and b; a merge is here (`enable`).
+/// Lane `index` of a group: merges the accumulators a and b into a register in the cycle of `enable`.
 pub fn merge_lane(
     around: &mut Module,
     index: usize,
@@ -202,14 +204,14 @@ pub fn merge_lane(
 }
 
 fn fixed(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operands) -> Wire {
-    // No merge is a first key.
+    // `low`, because no merge is a first key.
     let [low] = m.call("low", LowFunction {}, []);
     let step = FixedUpdateFunction { numerics: Arc::new(merge_numerics(n)), even: false };
     m.call("step", step, [v, o, w, upper, low])[0]
 }
 
 function! {
-    /// Both parts' accumulators relative to the larger one of their exponents.
+    /// Aligns the accumulators of both parts to the larger exponent, rounding down.
     pub struct RangedMergeAlignFunction { numerics: Arc<Numerics> }
     name(this) = format!("{}_ranged_merge_align_{}", this.numerics.formats.v.ident(), lane_bits(&this.numerics).o);
     doc = "e = max(e_a, e_b); what is relative to the smaller one goes right, cut.";
@@ -220,7 +222,7 @@ function! {
     eval<W> {
         let bits = lane_bits(&this.numerics).o;
         let [(a, e_a), (b, e_b)] = [a, b].map(|part| (part.slice(0, bits), part.drop_low(bits)));
-        // e_a - e_b - 1; its complement where it is negative is e_b - e_a.
+        // e_a - e_b - 1. If that is negative, its complement is e_b - e_a.
         let wide = e_a.width() + 1;
         let beyond = e_a.zext(wide).add(&e_b.not().zext(wide)).named("a_beyond_b");
         let above = beyond.msb().named("a_above_b");
@@ -240,11 +242,11 @@ fn ranged(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Oper
 
 fn fa2(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operands) -> Wire {
     let f = merge_formats(n, n.product);
-    // No merge is a first key.
+    // `low`, because no merge is a first key.
     let [low] = m.call("low", LowFunction {}, []);
     // One of both factors is 1: the exponential multiplies the part whose maximum is smaller.
     let [multiplicand, addend] = m.call("operands", LaneOperandsFunction { formats: f }, [low, upper, o, v]);
-    // Factors of a merge are relative to the larger reference, whatever scores may exceed it.
+    // Factors of a merge are at most 1, also where scores may exceed a reference: they come from references alone.
     let function = FactorProductFunction::of(f, &Numerics { slack: 0, ..(**n).clone() });
     let [product] = m.call("product", function, [multiplicand, w]);
     let add = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
@@ -252,8 +254,8 @@ fn fa2(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operand
 }
 
 function! {
-    /// Both parts' accumulators relative to the larger reference, which is whole octaves from the smaller one; half of them where the
-    /// reference goes up by an octave more.
+    /// Adds the accumulators of both parts relative to the larger reference, which is whole octaves above the smaller
+    /// one. The sum is halved if the reference rises by an octave.
     pub struct ShiftedMergeFunction { bits: u32, delta: u32 }
     name(this) = format!("shifted_merge_{}_{}", this.bits, this.delta);
     doc = "o = upper ? (a >> delta) + b : a + (b >> delta), and one place right of that where carry, w = {carry, delta}.";
@@ -271,7 +273,8 @@ function! {
 }
 
 function! {
-    /// The same where the references are not whole octaves apart: a product.
+    /// Adds the accumulators of both parts relative to the larger reference, with a factor for any distance of the
+    /// references. The sum is halved if the reference rises by an octave.
     pub struct FactorMergeFunction { bits: u32, factor: u32, w: u32 }
     name(this) = format!("factor_merge_{}_{}", this.bits, this.factor);
     doc = format!(

@@ -1,22 +1,22 @@
-//! Merging of partial results: what P cores have made of P parts of the keys becomes one result.
+//! Merges of partial results: P cores each meet a part of the keys, and a tree joins what they make into one result.
 //!
 //! ```text
 //!  FLASH-D   w = sigmoid(L_b - L_a)     o = o_a + w (o_b - o_a)      L = max(L_a, L_b) + log2(1 + 2^-|L_b - L_a|)
 //!  FA2       e = 2^-|m_b - m_a|         o = o_a e + o_b, l = l_a e + l_b, m = m_b   if m_b > m_a, else the other way round
 //! ```
 //!
-//! A merge is to the units of a core what a key is: the score is the other part's log-sum-exp, the value its accumulator. So
-//! the units are the core's, made for the state's width: `ExpArgumentFunction`, `Log2p1TailFunction`,
-//! `SigmoidWeightFunction` and the lane's update. FA2 needs two exponentials and two multipliers as the equations are written; as
-//! in its cores one of both factors is always 1, so that one exponential and a multiplier a lane do.
+//! A merge uses the units of a core, as wide as the state: `ExpArgumentFunction`, `Log2p1TailFunction`,
+//! `SigmoidWeightFunction` and the lane's update. The log-sum-exp of part b takes the place of the score, its
+//! accumulator that of the value. FA2's equations have two exponentials and two multiplications; as in its cores one of
+//! both factors is always 1, so one exponential and one multiplier a lane are enough.
 //!
-//! The identity is an empty part: the other one passes through, bit for bit.
+//! If one part is empty, the other one passes through, bit for bit.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `scalars` | a partial result as wires, ports of its scalars, and the unit that merges them |
-//! | `weight` | FLASH-D's unit for them |
-//! | `fa2` | FA2's |
+//! | `weight` | FLASH-D's unit that merges scalars |
+//! | `fa2` | FA2's unit that merges scalars |
 //! | `lane` | one element of o, and the kinds of merges |
 //! | `node` | a merge: scalars and lanes |
 //! | `result` | from the last merge to the format |
@@ -37,7 +37,8 @@ use crate::attention::lane::LaneFormats;
 use crate::function;
 use flashd_spec::numerics::Numerics;
 
-/// The formats of a merge's float lanes.
+/// The formats of a merge's float lanes: values are as wide as accumulators. `inner` is the format of differences and
+/// products.
 pub fn merge_formats(n: &Numerics, inner: flashd_spec::format::Format) -> LaneFormats {
     LaneFormats { value: n.accumulator, ..LaneFormats::new(n, inner) }
 }

@@ -11,8 +11,8 @@ use crate::rtl::{Module, Tag, Wire};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// Up to 16 lanes and their copies of the factor: the accumulators of both parts, a and b. A merge reaches the lanes in the next cycle
-/// (`valid`).
+/// Up to 16 lanes and their copies of the factor. Merges the accumulators of both parts, a and b. With `valid`, a merge
+/// reaches the lanes in the next cycle.
 fn group(
     around: &mut Module,
     index: usize,
@@ -74,7 +74,7 @@ impl MergeKind {
         }
     }
 
-    /// The unit for the scalars.
+    /// Builds the unit that merges the scalars.
     fn weight(self, m: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
         match self {
             MergeKind::Fa2 | MergeKind::Maximum | MergeKind::LogReference | MergeKind::SharedLog => {
@@ -85,8 +85,8 @@ impl MergeKind {
     }
 }
 
-/// Merge `index` of a tree: both parts together, their scalars two cycles later. The `last` merge's accumulators are not delayed
-/// for another.
+/// Merge `index` of a tree: returns the state of both parts together, with scalars two cycles after those of the parts.
+/// The accumulators of the `last` merge are not delayed for a next one.
 pub fn merge_node(
     around: &mut Module,
     index: usize,
@@ -101,7 +101,7 @@ pub fn merge_node(
     around.part(("merge", index), tag, |m| {
         m.clock();
         m.reset();
-        // Both come in the same cycle.
+        // Both parts come in the same cycle.
         let valid = m.input("valid", parts[0].valid);
         let [a_empty, b_empty] = m.input_each([("a_empty", parts[0].empty), ("b_empty", parts[1].empty)]);
         let [a_scalars, b_scalars] = scalar_inputs(m, &parts[0].scalars, &parts[1].scalars);
@@ -135,7 +135,7 @@ pub fn merge_node(
             o.extend(group(m, g, kind, n, valid_q, shared, [a, b]));
         }
         if !last {
-            // The next merge's factor takes a cycle more than its parts' accumulators.
+            // The next merge's factor comes a cycle later than these accumulators.
             o = m.registers("o_q", &o);
         }
         State {

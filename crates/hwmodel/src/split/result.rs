@@ -1,4 +1,4 @@
-//! From the last merge's accumulators to results in the format.
+//! Converts the last merge's accumulators to results in the format.
 
 use crate::attention::group::{IntegerExponentFunction, blanked};
 use crate::attention::masks::UnmaskedFunction;
@@ -12,11 +12,11 @@ use crate::units::ConvertFunction;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// The results: zeros for an empty query.
+/// The results of a query, zeros if it is empty.
 ///
-/// From the last merge: its accumulators `o`; they are a result (`done`); beside the results, there was no key (`empty`). Of fixed-point
-/// lanes, beside the accumulators, `x`: exponent field of max|v|. FA2, a cycle before the accumulators: the sum, and whether it
-/// is a result's.
+/// The last merge gives its accumulators `o`, in the cycle of `done`. `empty`, in the cycle of the results, says that
+/// there was no key. Fixed-point lanes with floats have `x`, the exponent field of max|v|, in the cycle of the
+/// accumulators. FA2 has `sum`, a cycle before the accumulators: the sum, and whether it is that of a result.
 pub fn result(
     around: &mut Module,
     n: &Arc<Numerics>,
@@ -71,7 +71,7 @@ fn fixed(
     m.call_each("convert", convert, o.into_iter().map(|o| [o, x, shows]))
 }
 
-/// FLASH-D in fixed point with an exponent for each lane: the accumulators in the format.
+/// FLASH-D with ranged lanes: the accumulators in the format.
 fn ranged(m: &mut Module, n: &Arc<Numerics>, o: &[Wire], [done, empty]: [Wire; 2]) -> Vec<Wire> {
     let o = m.inputs("o", o);
     let [done, empty] = m.input_each([("done", done), ("empty", empty)]);
@@ -85,7 +85,7 @@ fn ranged(m: &mut Module, n: &Arc<Numerics>, o: &[Wire], [done, empty]: [Wire; 2
     o.into_iter().enumerate().map(lane).collect()
 }
 
-/// FLASH-D in float: the accumulators, rounded to the format where they are wider.
+/// FLASH-D with float lanes: the accumulators, rounded to the format if they are wider.
 fn float(m: &mut Module, n: &Numerics, o: &[Wire], empty: Wire) -> Vec<Wire> {
     let mut o = m.inputs("o", o);
     let empty = m.input("empty", empty);
@@ -118,8 +118,8 @@ fn scaled(
     blanked(m, &y, empty)
 }
 
-/// FA2 in fixed point: the accumulators times the reciprocal of the sum, a cycle later. Whatever the cores' lanes are, a multiplier of its own
-/// does that.
+/// FA2 in fixed point: the accumulators times the reciprocal of the sum, a cycle later. The multiplier is separate,
+/// even if the cores' lanes scale with their own.
 fn fixed_scaled(
     m: &mut Module,
     n: &Arc<Numerics>,

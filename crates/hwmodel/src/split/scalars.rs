@@ -3,33 +3,35 @@
 use crate::attention::signals::Signals;
 use crate::rtl::{Module, Name, Tag, Wire};
 
-/// What a part of the keys, or both of two, have made.
+/// The partial result of a part, or of several parts merged.
 #[derive(Clone)]
 pub struct State {
-    /// Its scalars are here; its accumulators come two cycles later, those of a tree's last merge one cycle.
+    /// The scalars are valid in this cycle. The accumulators follow two cycles later, those of a tree's last merge one
+    /// cycle later.
     pub valid: Wire,
-    /// There was no key: the rest means nothing.
+    /// There was no key: scalars and accumulators mean nothing. Beside the scalars.
     pub empty: Wire,
     /// FLASH-D: the log-sum-exp `lse` and, where the hold rule has a budget, what is left of it, `room`. FA2: the maximum
     /// `m` and the sum `l`.
     pub scalars: Signals,
-    /// Where merges can do that: a sum went beyond what the accumulators hold. Beside the scalars.
+    /// A sum is beyond the range of the accumulators; only for kinds of merges that can overflow. Beside the scalars.
     pub overflow: Option<Wire>,
-    /// Accumulators, d words.
+    /// The d accumulators.
     pub o: Vec<Wire>,
 }
 
-/// Of a scalar that only some configurations have, the port is a vector of none or one; so are its parts.
+/// Whether only some configurations have a scalar. The port is then a vector of length 0 or 1, and so are the modules'
+/// parts for it.
 fn is_optional(scalar: &str) -> bool {
     scalar == "room"
 }
 
-/// A part for a scalar.
+/// The name of a module's part for a scalar.
 pub fn scalar_part(scalar: &str, name: &str) -> Name {
     if is_optional(scalar) { (name, 0).into() } else { name.into() }
 }
 
-/// The inputs for the scalars of part a and part b: each of a, and beside it that of b.
+/// Adds inputs for the scalars of parts a and b, `a_` and `b_` before their names, in pairs.
 pub fn scalar_inputs(m: &mut Module, a: &Signals, b: &Signals) -> [Signals; 2] {
     let mut both = [Signals::default(), Signals::default()];
     for (scalar, wire) in a.iter() {
@@ -42,7 +44,7 @@ pub fn scalar_inputs(m: &mut Module, a: &Signals, b: &Signals) -> [Signals; 2] {
     both
 }
 
-/// The outputs for scalars, their names behind a prefix.
+/// Adds outputs for scalars, with a prefix before their names.
 pub fn scalar_outputs(m: &mut Module, prefix: &str, scalars: &Signals) -> Signals {
     let port = |(scalar, wire): (&'static str, Wire)| {
         let name = format!("{prefix}{scalar}");
@@ -51,11 +53,11 @@ pub fn scalar_outputs(m: &mut Module, prefix: &str, scalars: &Signals) -> Signal
     scalars.iter().map(port).collect()
 }
 
-/// What the unit for a merge's scalars gets.
+/// Inputs of the unit that merges scalars.
 pub struct ScalarInputs<'a> {
     /// Scalars of part a.
     pub a: &'a Signals,
-    /// Of part b.
+    /// Scalars of part b.
     pub b: &'a Signals,
     /// Part a is empty.
     pub a_empty: Wire,
@@ -65,19 +67,20 @@ pub struct ScalarInputs<'a> {
     pub valid: Wire,
 }
 
-/// What it hands out.
+/// Outputs of the unit that merges scalars.
 pub struct ScalarOutputs {
-    /// Scalars of both, two cycles later.
+    /// Scalars of both parts together, two cycles after the inputs.
     pub scalars: Signals,
-    /// The factor, a cycle later: for the lanes' registers.
+    /// The lanes' factor or shift, a cycle after the inputs.
     pub w: Wire,
-    /// Which side it is for.
+    /// The factor scales part a; if low, part b. Beside `w`.
     pub upper: Wire,
-    /// Beside the scalars, where that can be: the sum is beyond what the accumulators hold.
+    /// The sum is beyond the range of the accumulators; only for
+    /// [`MergeKind::Maximum`](super::lane::MergeKind::Maximum). Beside the scalars.
     pub overflow: Option<Wire>,
 }
 
-/// A unit for a merge's scalars: the ports around what `inside` makes of them.
+/// Builds the unit that merges scalars: its ports, and `inside` what it computes.
 pub(super) fn scalar_unit(
     around: &mut Module,
     tag: Tag,

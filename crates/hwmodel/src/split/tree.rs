@@ -16,7 +16,7 @@ use flashd_spec::config::{ConfigError, MERGE_CYCLES, SplitConfig};
 use flashd_spec::numerics::{BIAS, Numerics};
 use std::sync::Arc;
 
-/// Cores and tree of a configuration, with nothing around them.
+/// Builds the cores and the tree of a configuration, without a wrapper.
 ///
 /// # Errors
 /// If the configuration is not valid.
@@ -26,7 +26,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
     let (words, formats, parts) = (config.core.port_words(), n.encodings.formats, config.parts);
     let mut bench = Module::bench();
     let b = &mut bench;
-    // Keys and values are one for each part and stand one after another; so do masks, a bit each.
+    // Each part has its own key, value and mask; the ports have those of all parts one after another.
     let q = b.opens(words.q, formats.q.width());
     let (k, v) = (b.opens(parts * words.k, formats.k.width()), b.opens(parts * words.v, formats.v.width()));
     let ([q_valid, k_valid, k_last], k_mask) = ([(); 3].map(|()| b.open(1)), b.opens(parts, 1));
@@ -67,16 +67,16 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
 
         let waits = config.result_cycles() as usize;
         let merges = (MERGE_CYCLES * config.levels()) as usize;
-        // The merged accumulators are there; and the result, where it takes a cycle more.
+        // `done`: the merged accumulators are there. `o_valid`: the result is there, for FA2 a cycle later.
         let done = m.register_reset("done_q", 0, last.valid);
         let o_valid = late_flag(m, "valid_q", done, waits);
-        // Whether any part has met Inf or NaN, or has overflowed: trees like that of the merges, and on to the result.
+        // Inf, NaN or overflow in any part: trees like that of the merges, delayed to the result.
         let invalids: Vec<Wire> = cores.iter().map(|core| core.o_invalid).collect();
         let invalid = flag_tree(m, "invalids", &invalids);
         let o_invalid = delay(m, "invalid_q", invalid, merges + 1 + waits);
         let overflows: Option<Vec<Wire>> = cores.iter().map(|core| core.o_overflow).collect();
         let o_overflow = overflows.map(|overflows| match last.overflow {
-            // Merges have their own, and hand on those of their parts.
+            // The merges can overflow themselves, and pass on the overflows of their parts.
             Some(overflow) => delay(m, "overflow_q", overflow, 1 + waits),
             None => {
                 let overflow = flag_tree(m, "overflows", &overflows);
@@ -104,7 +104,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
     Ok(bench.into_circuit())
 }
 
-/// The cores, one for each part; none takes a partial result over.
+/// The cores, one for each part. None is restored from a partial result.
 fn cores(
     m: &mut Module,
     config: &SplitConfig,
@@ -132,10 +132,10 @@ fn cores(
         .collect()
 }
 
-/// The parts of all cores together: a tree of merges, leaves first.
+/// Merges the partial results of all cores in a tree, leaves first.
 fn merged(m: &mut Module, config: &SplitConfig, n: &Arc<Numerics>, cores: &[CoreOutputs]) -> State {
     let kind = MergeKind::of(&config.core);
-    // The first merges' factors take two cycles.
+    // The factors of the first merges come two cycles later than the cores' accumulators.
     let o: Vec<Wire> = cores.iter().flat_map(|core| core.o_state.iter().copied()).collect();
     let o = m.registers("core_o_q", &o);
     let o = m.registers("core_o_qq", &o);
@@ -147,7 +147,7 @@ fn merged(m: &mut Module, config: &SplitConfig, n: &Arc<Numerics>, cores: &[Core
         scalars: names.iter().copied().zip(core.state_scalars.iter().copied()).collect(),
         o: o.to_vec(),
     };
-    // Merge i takes entries 2i and 2i + 1 of the list of all cores, then all merges.
+    // Merge i joins entries 2i and 2i + 1 of a list that has all cores, then all merges.
     let mut list: Vec<State> = cores.iter().zip(o.chunks(config.core.dv())).map(of_core).collect();
     let nodes = cores.len() - 1;
     for i in 0..nodes {

@@ -1,4 +1,4 @@
-//! FLASH-D's scalars of a merge: `w = sigmoid(L_b - L_a)` and the log-sum-exp of both parts.
+//! FLASH-D's scalars of a merge: `w = sigmoid(L_b - L_a)` and `L = max(L_a, L_b) + log2(1 + 2^-|L_b - L_a|)`.
 
 use super::merge_numerics;
 use super::scalars::{ScalarInputs, ScalarOutputs, scalar_unit};
@@ -44,7 +44,7 @@ function! {
 }
 
 function! {
-    /// The log-sum-exp without the bit that it never needs.
+    /// Drops the top bit of the log-sum-exp, a copy of the sign.
     pub struct NarrowLseFunction { bits: u32 }
     name(this) = format!("narrow_lse_{}", this.bits);
     doc = "y = x without its top bit, which is a copy of the sign: the log-sum-exp of all keys fits that of a core.";
@@ -54,7 +54,7 @@ function! {
 }
 
 function! {
-    /// The other bit.
+    /// The complement of a bit.
     pub struct NotFunction {}
     name(this) = "not";
     doc = "y = not x.";
@@ -63,8 +63,8 @@ function! {
     eval<W> { [x.not()] }
 }
 
-/// Scalars of a merge, two stages: `w` is the smaller one of the weight of part b and one minus it, `upper` that it is one minus
-/// the weight.
+/// FLASH-D's scalars of a merge, in two stages. `w` is the smaller of the weight of part b and one minus it; `upper`
+/// says that it is one minus the weight.
 pub fn flash_d_merge_weight(
     around: &mut Module,
     n: &Arc<Numerics>,
@@ -97,7 +97,7 @@ pub fn flash_d_merge_weight(
         let [t, negative] = m.call("argument", ExpArgumentFunction { numerics: numerics() }, [x]);
         let [tail] = m.call("tail", Log2p1TailFunction { numerics: numerics() }, [t]);
         m.reserve(&["sigmoid"]);
-        // One part is empty: a first key to the weight.
+        // An empty part is a first key to the sigmoid unit.
         let [first] = m.call("one_empty", NotFunction {}, [both]);
         let [w] = m.call("sigmoid", SigmoidWeightFunction { numerics: numerics(), form }, [t, first]);
         let [upper] = m.call("side", NotFunction {}, [negative]);
