@@ -1,4 +1,4 @@
-//! Biases in base 2 for every encoding, against integers of any width.
+//! Biases in base 2 for every encoding, against 128-bit integers.
 
 use flashd_hwmodel::rtl::Function;
 use flashd_hwmodel::score::bias::{BiasFunction, BiasedScoreFunction};
@@ -9,7 +9,7 @@ use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// `|bias| log2(e)` in units of `2^-fraction`, half a unit going up, at most `most`; by a division.
+/// `|bias| log2(e)` in units of `2^-fraction`, rounded half up by a division, at most `most`.
 fn expected(bits: u64, fraction: u32, most: i64) -> i64 {
     let (field, significand) = (bits >> 7 & 255, 128 + (bits & 127));
     if field == 0 || field == 255 {

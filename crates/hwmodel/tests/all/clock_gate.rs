@@ -19,7 +19,7 @@ fn a_gate_inside_a_part_sees_every_edge() {
     bench.part("top", Tag::module("nested", ""), |m| {
         m.clock();
         let (enable, d) = (m.input("enable", enable), m.input("d", d));
-        // The gate is in a part; the register after it is not behind it.
+        // The gate is in the part; the register after it has a free clock.
         let gated = gated(m, enable, d);
         let free = m.register("register_q", gated);
         m.output("gated", gated);

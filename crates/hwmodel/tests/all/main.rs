@@ -1,6 +1,6 @@
-//! The hardware description: configurations, widths and tables, arithmetic on words, and what is made of them.
+//! Tests of the hardware description: configurations, widths and tables, arithmetic on words, and units and cores.
 //!
-//! One executable for all files: it is linked once, and its tests share the processors.
+//! All files are one executable: it is linked once, and its tests share the processors.
 
 mod arrays;
 mod bias;

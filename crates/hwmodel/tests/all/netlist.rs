@@ -35,7 +35,7 @@ fn a_vector_of_one_bit_has_no_index() {
 fn unread_inputs_are_named() {
     let a = Net::input("a", 8);
     assert_eq!(body(a.slice(0, 3)), "// unread: a[2:0]\n    assign y = a[2:0];\n");
-    // Places that are not next to each other.
+    // Bits that are not adjacent.
     assert_eq!(body(a.bit(6).and(&a.bit(1))), "// unread: a\n    assign y = a[6] & a[1];\n");
 }
 
@@ -56,8 +56,8 @@ fn constants_are_folded() {
     assert_eq!(body(a.shr(&Net::constant(3, 2))), "// unread: a[3:2]\n    assign y = {2'h0, a[3:2]};\n");
 }
 
-/// Every rule by which expressions get shorter keeps their value: all expressions of two levels over two inputs and all
-/// constants of one and two bits, for all values.
+/// Every rule that shortens expressions keeps their value: checked on all expressions of two levels over two inputs and
+/// all constants, of one and two bits, for all values.
 #[test]
 fn folded_expressions_have_the_same_value() {
     /// Inputs a and b, then all constants.
@@ -125,11 +125,12 @@ fn folded_expressions_have_the_same_value() {
     assert!(checked > 1_000_000, "{checked}");
 }
 
-/// Chains of all operators over words of four to eight bits, of which a part is read: cut to that part, they keep its value. What
-/// they are is drawn by a counter's digits, so that every operator comes behind every other one.
+/// Narrowing an expression to the bits that are read keeps their value: checked on chains of all operators over words
+/// of four to eight bits. A counter's digits choose the operators, so that each one follows every other one.
 #[test]
 fn narrowed_expressions_have_the_same_value() {
-    /// The words on the way, each made of the ones before, and the part that is read.
+    /// Builds words, each from the ones before, and returns the parts that are read: bits of the last and of the one
+    /// before it.
     fn chain<W: Word>(mut digits: u64, a: &W, b: &W) -> Vec<W> {
         let mut digit = |n: u32| {
             let digit = digits % u64::from(n);
@@ -200,12 +201,12 @@ fn values_are_as_wide_as_what_is_read_of_them() {
         "// unread: a[1:0] b[3:0]\n    assign y = {2'b0, a[1:0]} * b[3:0];\n"
     );
     assert_eq!(low(a.bit(7).select(&a, &b)), "// unread: a b[3:0]\n    assign y = a[7] ? a[3:0] : b[3:0];\n");
-    // A carry comes from below, a shift to the right brings bits down.
+    // A sum's upper bits need the carry from the lower ones; a right shift brings upper bits down.
     let high = |net: Net| text(net.named("x").slice(4, 4));
     let unread = "    /* verilator lint_off UNUSEDSIGNAL */\n    wire [7:0] x = a + b;\n    /* verilator lint_on UNUSEDSIGNAL */\n";
     assert_eq!(high(a.add(&b)), format!("{unread}    assign y = x[7:4];\n"));
     assert_eq!(high(a.and(&b)), "// unread: a[7:4] b[7:4]\n    assign y = a[7:4] & b[7:4];\n");
-    // Rounded half up: nothing changes below the one that is added.
+    // Adding a half: the bits below it do not matter.
     let half = high(a.add(&Net::constant(8, 8)));
     assert_eq!(half, "// unread: a[7:3] b\n    assign y = a[7:4] + {3'h0, a[3]};\n");
     assert_eq!(high(a.shr(&b)), "// unread: a[7:4]\n    assign y = a[7:4] >> b;\n");

@@ -1,4 +1,4 @@
-//! Normalisation of what has few leading zeros, within a room, and with ones that come in.
+//! Normalisation of words with few leading zeros, within a limit, and with ones shifted in.
 
 use flashd_hwmodel::arith::normalise::{normalise_filled, normalise_limited, normalise_within};
 use flashd_hwmodel::word::{Num, Word};

@@ -1,4 +1,4 @@
-//! Latency, and the numbers that the formats call for.
+//! Latency, and the widths that follow from the formats.
 
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;

@@ -1,5 +1,5 @@
-//! FLASH-D's weight unit goes on from a log-sum-exp as if it had never stopped: a proof by exhaustion at the smallest widths, and
-//! samples at the default ones.
+//! FLASH-D's weight unit continues from a log-sum-exp as if it had never stopped: for all states at the smallest
+//! widths, with some scores and tails, and for samples at the default widths.
 
 use flashd_hwmodel::attention::partial::{LogSumExpFunction, LseRestoreFunction};
 use flashd_hwmodel::flash_d::lse_step::{ScoreDifferenceFunction, ScoreStepFunction};
@@ -11,7 +11,7 @@ use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// The units around the state, without the tables: the tail is any number.
+/// The units around the state, without the tables: a test gives the tail, the table's term, as any number.
 struct Units {
     n: Arc<Numerics>,
     step: ScoreStepFunction,
@@ -40,7 +40,7 @@ impl Units {
         }
     }
 
-    /// The x of score `s` after a state `(previous, x)` that grows by `tail` or not.
+    /// The x of score `s` after the state `(previous, x)`, to which `tail` is added if it `grows`.
     fn next(&self, previous: u64, x: u64, tail: u64, grows: bool, s: u64) -> u64 {
         let n = &self.n;
         let bit = |b: bool| Num::new(1, b.into());
@@ -55,7 +55,7 @@ impl Units {
         next.value()
     }
 
-    /// The same through the log-sum-exp that is handed out and taken over.
+    /// The same x, through the saved and restored log-sum-exp.
     fn next_restored(&self, previous: u64, x: u64, tail: u64, grows: bool, s: u64) -> u64 {
         let n = &self.n;
         let bit = |b: bool| Num::new(1, b.into());
@@ -63,14 +63,14 @@ impl Units {
         let score = Num::new(n.score_bits(), previous);
         let tail_word = Num::new(n.state_fraction + 2, tail);
         let [lse] = self.sum.eval([score, Num::new(wide, x), tail_word, bit(grows)]);
-        // Whatever the loop has at that moment is replaced.
+        // The restore replaces whatever the loop holds.
         let other = [Num::new(wide, x ^ ones(wide)), Num::new(n.score_bits(), s)];
         let [x, previous] = self.restore.eval([other[0], other[1], lse, bit(true)]);
-        // After a first step nothing grows.
+        // A restore is like a first step: nothing grows after it.
         self.next(previous.value(), x.value(), tail, false, s)
     }
 
-    /// Whether L is one that a state can have: not below the smallest score, and within its own width.
+    /// Whether a state can have this L: it is not below the smallest score, and fits its width.
     fn possible(&self, previous: u64, x: u64) -> bool {
         let n = &self.n;
         let (score, wide) = (n.score_bits(), n.state_bits() + 1);
@@ -85,7 +85,7 @@ fn exhaustively_at_the_smallest_widths() {
     let units = Units::new((5, 2), 2);
     let n = units.n.clone();
     let mut states = 0u64;
-    // Scores enter linearly: the ends, and some between them.
+    // x is linear in the score, so the extremes and some scores between them are enough.
     let scores = [0, 1, 0x35, 0x7f, 0x80, 0x81, 0xc7, 0xff];
     for previous in 0..1 << n.score_bits() {
         for x in 0..1 << (n.state_bits() + 1) {

@@ -1,4 +1,4 @@
-//! Where the registers of the dot product stand.
+//! Where the dot product has registers.
 
 use flashd_hwmodel::attention::schedule::FrontSchedule;
 use flashd_spec::config::Dot;

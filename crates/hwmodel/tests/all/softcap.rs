@@ -7,21 +7,21 @@ use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION};
 use flashd_spec::pwl::softcap::Softcap;
 
-/// `c tanh(s / c)` of a score in base 2, in its last places.
+/// `c tanh(s / c)` of a score in base 2, in units of its last place.
 fn exact(cap: f64, fraction: u32, score: i64) -> f64 {
     let unit = f64::from(fraction).exp2();
     let base_2 = cap * LOG2E as f64 / f64::from(LOG2E_FRACTION).exp2();
     base_2 * (score as f64 / unit / base_2).tanh() * unit
 }
 
-/// Last places: half of one for the rounding and the places that are cut, and what cells in the range of the cap leave of tanh; at the
-/// default widths less than two.
+/// Bound of the error in last places: 0.9 for rounding and truncation, and the error of linear interpolation in the
+/// cells around the cap. At the default widths it is below 2.
 fn bound(table: &Softcap) -> f64 {
     let cells = f64::from(1u32 << table.cell_bits);
     0.9 + f64::from(table.first_bits).exp2() / (16.0 * cells * cells)
 }
 
-/// Caps of models and others, and widths of scores.
+/// Caps, those of models among them, widths of scores and numbers of segments.
 const CASES: [(f64, u32, u32, u32); 8] = [
     (50.0, 9, 10, 8),
     (30.0, 9, 10, 8),
@@ -49,7 +49,7 @@ fn every_score_is_capped_as_tanh_has_it() {
             let capped = of(score);
             assert_eq!(of(-score), -capped, "{cap}: odd at {score}");
             assert_eq!(capped as u64, table.value(score as u64), "{cap}: {score}");
-            // No score falls behind a smaller one by more than what rounding does.
+            // A larger score is capped to no less, but for a last place by rounding.
             assert!(capped + 1 >= last && capped as u64 <= table.limit, "{cap}: {score}");
             last = capped;
             worst = worst.max((capped as f64 - exact(cap, fraction, score)).abs());

@@ -1,4 +1,5 @@
-//! RustHDL's own checks on every kind of core and of array: no open input, no logic loop, no write to an input.
+//! RustHDL's checks on every kind of core, array and wrapper: no open input, no logic loop, no write to an input. And
+//! its simulation against ours.
 
 use flashd_hwmodel::array;
 use flashd_hwmodel::catalogue::build;
@@ -67,7 +68,7 @@ fn wrappers_pass_rusthdl_checks() {
     }
 }
 
-/// Inputs that look at every register: words, keys and ends of queries at random.
+/// Sets the inputs of a cycle so that every register is exercised: random words and keys, and a query every 20 cycles.
 fn drive(core: &mut Circuit, cycle: u64, noise: &mut u64) {
     let mut random = |bits: u32| {
         *noise = noise.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -94,8 +95,9 @@ fn outputs(core: &Circuit) -> Vec<u64> {
     names.into_iter().flat_map(|name| core.words(name)).collect()
 }
 
-/// Settling once while the clock is low and capturing at its edge does what RustHDL's simulation does, which sweeps until nothing
-/// changes and goes by the level of the clock port; and inputs that move while the clock is high change nothing.
+/// Our simulation settles once while the clock is low and captures at its edge. It gives the same outputs as RustHDL's,
+/// which sweeps until nothing changes and follows the level of the clock port. Inputs that move while the clock is high
+/// change nothing.
 #[test]
 fn a_cycle_is_settling_and_capturing() {
     for config in [Format::BF16, Format::FP8_E4M3].into_iter().flat_map(|f| CoreConfig::variants(17, f)) {

@@ -1,4 +1,4 @@
-//! The layout of test vectors, and what is written where.
+//! The layout of test vectors, and which ports each line has.
 
 use flashd_hwmodel::vectors::{Compared, Layout, Look, PortShape};
 use flashd_spec::config::{CoreConfig, Design};
@@ -15,7 +15,7 @@ fn digits_pack_elements_of_any_width() {
     };
     assert_eq!(text(&[0x12, 0xab], 8), "xab12");
     assert_eq!(text(&[1], 1), "x1");
-    // 101 011 in six bits.
+    // 101 011 is six bits.
     assert_eq!(text(&[0b011, 0b101], 3), "x2b");
     assert_eq!(text(&[u64::MAX, 1], 64), "x0000000000000001ffffffffffffffff");
 }
