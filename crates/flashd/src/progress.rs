@@ -3,7 +3,7 @@
 //! On a terminal there is a bar from the first moment; elsewhere a line a minute, and one at the start where more than a minute lies ahead.
 //! `--quiet` leaves all of it out: then standard error has nothing but errors.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::io::IsTerminal;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -94,7 +94,13 @@ impl Work {
 
     fn new(bar: ProgressBar, template: &str) -> Work {
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            bar.set_style(style.with_key(
+                "per_sec",
+                |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                    // An error of writing to a line has nowhere to go.
+                    let _ = out.write_str(&rate(state.per_sec()));
+                },
+            ));
         }
         if is(Level::Quiet) {
             bar.set_draw_target(ProgressDrawTarget::hidden());
@@ -128,6 +134,14 @@ impl Drop for Work {
         let ended = state(&self.bar);
         self.bar.suspend(|| step(|| ended));
         self.bar.finish_and_clear();
+    }
+}
+
+/// Units a second, as exactly as one can read it from a line that moves: indicatif's own has four decimals.
+fn rate(per_second: f64) -> String {
+    match per_second {
+        r if r < 10.0 => format!("{r:.1}/s"),
+        r => format!("{}/s", HumanCount(r as u64)),
     }
 }
 
@@ -245,6 +259,11 @@ mod tests {
         while !written.recv().unwrap().ends_with("module 4 of 4") {}
         drop(stop);
         thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_rate_has_as_many_digits_as_can_be_read() {
+        assert_eq!([0.25, 9.96, 6_263_985.2].map(rate), ["0.2/s", "10.0/s", "6,263,985/s"]);
     }
 
     #[test]

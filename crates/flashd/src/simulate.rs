@@ -22,7 +22,7 @@ use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_simulator::{
     Accuracy, Counters, Drive, Engine, Inputs, Observer, Outputs, Prepared, Reference, RtlEngine, Scenario,
-    VectorFile, model_results, prepare, run as run_lockstep,
+    VectorFile, prepare, run as run_lockstep,
 };
 use flashd_spec::config::{ArrayConfig, CoreConfig, Datapath, Lengths, SplitConfig};
 use flashd_spec::numerics::Numerics;
@@ -190,7 +190,14 @@ fn head_outcome(args: &SimulateArgs, attention: Attention, sink: Option<f32>) ->
     };
     let other = other_design(&config);
     let other_prepared = prepared_for(&other)?;
-    let other_accuracy = reference.accuracy(&other_prepared, &model_results(&other_prepared));
+    let other_results = {
+        let template = "{bar:30} {pos}/{len} keys of the other design {per_sec} {eta} left";
+        let bar = Work::start(other_prepared.workload.steps() as u64, template);
+        let progress = |keys: u64| bar.inc(keys);
+        let monitor = Monitor { progress: Some(&progress), ..Monitor::default() };
+        other_prepared.workload.run_model(&VectorModel::new(&other_prepared.config), monitor).results
+    };
+    let other_accuracy = reference.accuracy(&other_prepared, &other_results);
     let report = Report {
         name: config.name(),
         latency: Numerics::new(&config).latency(),
