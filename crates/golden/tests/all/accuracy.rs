@@ -38,14 +38,15 @@ fn accumulators(format: Format) -> [CoreConfig; 3] {
 
 #[test]
 fn equal_scores_give_the_mean() {
-    // Largest error over all seeds below 64 keys, from 64 and from 1024 on, as powers of two. Few keys: the
-    // output's own rounding and the weights'. Many keys: the weights' errors average out, what remains is the
-    // accumulator's rounding, and in the fused update that of its alignment, which cuts a small mean off large
-    // values. Measured up to one more.
+    // Limits of the largest error over all seeds, as powers of two: below 64 keys, from 64 and from 1024 on. With few
+    // keys the error comes from the rounding of the output and of the weights. With many keys the errors of the weights
+    // average out. What remains is the accumulator's rounding and, in the fused update, its alignment, which truncates
+    // a small mean of large values. Measured errors are up to one power of two below the limits.
     let bf16 = [[-8, -11, -11], [-8, -8, -6], [-8, -11, -12], [-8, -11, -12], [-8, -11, -12], [-8, -11, -13]];
     let e4m3 = [[-4, -7, -4], [-4, -4, -4], [-4, -7, -6], [-4, -7, -7], [-4, -7, -7], [-4, -7, -9]];
     let both = |format, limits: [[i32; 3]; 6], last| {
-        // The lazy reference has the lanes of the shared scale; the shared log-reference is no worse than the log-reference.
+        // The lazy reference has the lanes of the shared scale, the shared log-reference the limits of the
+        // log-reference.
         let [.., shared, _] = limits;
         variants(16, format).into_iter().zip(limits.into_iter().chain([last, shared, last]))
     };
@@ -121,22 +122,22 @@ fn error_of(config: &CoreConfig, deviation: f64, seed: u64) -> (f64, f64) {
 
 #[test]
 fn cores_are_close_to_exact_attention() {
-    // Mean and worst error allowed, in half units of the format's significand. Measured over six seeds, `lse`
-    // and FA2: 0.063 and 0.58.
+    // Largest mean and worst error, in half ulps of the format's significand. Measured over six seeds with `lse` and
+    // FA2: 0.063 and 0.58.
     let bounds = [(0.1, 1.0), (1.0, 6.0), (0.1, 1.0), (0.8, 4.0)];
     for (_, format) in Format::NAMED {
-        // Tables of 32 segments are good for about 12 bits.
+        // Tables of 32 segments have about 12 accurate bits.
         let unit = 2f64.powi(-(format.precision().min(12) as i32));
         for (config, (mean_bound, worst_bound)) in cores(16, format).into_iter().zip(bounds) {
             let config = CoreConfig { segments: 32, ..config };
-            // The paper's sigmoid spreads its segments over 17 units of x, and its static rule is a guess.
+            // The paper's sigmoid spreads its segments over 17 units of x, and its static rule is approximate.
             let guess = if config.weight() == Some(WeightUnit::Paper) { (0.04, 0.2) } else { (0.0, 0.0) };
             let seed = 60;
             let (mean, worst) = error_of(&config, 1.0, seed);
             let ok = mean <= mean_bound * unit + guess.0 && worst <= worst_bound * unit + guess.1;
             assert!(ok, "{}, seed {seed}: mean {mean}, worst {worst} of max|v|", config.name());
         }
-        // The default lanes are for the narrow formats.
+        // The default widths of lanes suit the narrow formats only.
         let lane = (format.precision() > 8).then_some(LaneBits { o: 28, v: 20, w: 12 });
         for config in variants(16, format) {
             let lane = lane.filter(|_| config.has_fixed_lanes());

@@ -1,5 +1,5 @@
-//! The table of algorithms: on drawn heads with masks of every kind each gives attention, and counts what its closed
-//! formula says.
+//! The table of algorithms: on random heads with masks of every kind, each computes attention, and its counts are those
+//! of its closed formula.
 
 use flashd_golden::family::*;
 use proptest::prelude::*;
@@ -30,10 +30,10 @@ impl Head {
 /// A fold over a list.
 type OfList = fn(&[WeightedSum], usize) -> WeightedSum;
 
-/// What libraries write for a key that is as good as hidden.
+/// The number that libraries add to the scores of keys to hide them.
 const LOWEST: f64 = f32::MIN as f64;
 
-/// Biases of one sort: small ones, also with the lowest number among them, or of any size.
+/// Biases of one kind: small ones, small ones and the lowest number, or of any size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Biases {
     Small,
@@ -41,7 +41,7 @@ enum Biases {
     Any,
 }
 
-/// An additive mask: biases, and some keys, most or all hidden, here and there whole runs of them.
+/// An additive mask: biases, with some, most or all keys hidden, also in long runs.
 fn masks(queries: usize, keys: usize, biases: Biases) -> impl Strategy<Value = Option<Vec<f64>>> {
     let small = prop_oneof![Just(0.0), -50.0..50.0f64];
     let bias = match biases {
@@ -64,7 +64,7 @@ fn masks(queries: usize, keys: usize, biases: Biases) -> impl Strategy<Value = O
     prop_oneof![Just(None), mask]
 }
 
-/// No positions, causal ones, or windows anywhere.
+/// The ranges of keys that queries see: none given, causal, or any windows.
 fn positions(queries: usize, keys: usize) -> impl Strategy<Value = Vec<Range<usize>>> {
     let causal = (0..queries).map(|i| 0..(i + 1).min(keys)).collect::<Vec<_>>();
     let anywhere = prop::collection::vec((0..=keys, 0..=keys), queries)
@@ -102,7 +102,7 @@ proptest! {
         let most = head.v.iter().fold(0f64, |most, v| most.max(v.abs()));
         for algorithm in ALGORITHMS {
             let Some(run) = algorithm.run(&problem, blocks) else {
-                // Biases of such sizes are outside its domain.
+                // Large biases are outside the algorithm's domain.
                 prop_assert!(algorithm.name == "naive" && biases != Biases::Small);
                 continue;
             };
@@ -112,7 +112,8 @@ proptest! {
                 if row.is_empty() {
                     prop_assert!(row.o.iter().all(|&o| o == 0.0));
                 }
-                // It adds up differences of neighbours, which lose the rest next to numbers of such sizes of both signs.
+                // Alg. 3 adds up differences of neighbouring scores. Large scores of both signs cancel and leave
+                // nothing of the others.
                 if algorithm.name == "alg3" && biases == Biases::Any {
                     continue;
                 }
@@ -123,7 +124,7 @@ proptest! {
         }
     }
 
-    /// The equations as they stand, one state of numbers after another, beside what [`running_lse`] makes of them.
+    /// [`running_lse`] against its equations, computed step by step in f64.
     #[test]
     fn the_running_log_sum_exp_is_that_of_its_equations(head in heads(Biases::Small), columns in 1..50usize) {
         let problem = head.problem();
@@ -146,7 +147,7 @@ proptest! {
                 (c, lse) = (next, next + l.ln());
             }
             prop_assert_eq!(row.is_empty(), lse == f64::NEG_INFINITY);
-            // One f64 has the log-sum-exp to an ulp of itself only.
+            // A single f64 holds the log-sum-exp to one ulp only.
             let rounding = (1e-12 + 40.0 * f64::EPSILON * c.abs()) * most;
             let scale = if row.is_empty() { 0.0 } else { (c - lse).exp() };
             for (a, o) in row.o.iter().zip(&o) {
@@ -155,7 +156,7 @@ proptest! {
         }
     }
 
-    /// The shapes are those of the folds over lists, bit for bit.
+    /// Folds of every shape equal those over lists, bit for bit.
     #[test]
     fn folds_have_their_shapes(head in heads(Biases::Any), columns in 1..50usize) {
         let problem = head.problem();
@@ -180,7 +181,7 @@ fn names_are_distinct_and_words_are_there() {
     assert!(ALGORITHMS.iter().all(|algorithm| !algorithm.words.is_empty() && !algorithm.equation.is_empty()));
 }
 
-/// The orders of loops by hand: two queries at a time, three keys of length 2, all seen.
+/// Counts of the loop orders, checked by hand: two queries at a time, three keys of length 2, all seen.
 #[test]
 fn streamed_accesses_by_hand() {
     let x = [0.5; 10];
@@ -189,11 +190,11 @@ fn streamed_accesses_by_hand() {
     for name in ["alg1", "alg2", "alg3", "flash-attention-2", "running-lse", "monoid-balanced"] {
         let algorithm = ALGORITHMS.into_iter().find(|algorithm| algorithm.name == name).unwrap();
         let counts = algorithm.run(&problem, blocks).unwrap().counts;
-        // Five queries are three blocks: K and V of 6 elements each three times, Q and O of 10 once.
+        // Five queries are three blocks: K and V, 6 elements each, are read three times; Q and O, 10 each, pass once.
         assert_eq!((counts.accesses(), counts.extra), (3 * 12 + 20, 0), "{name}");
     }
-    // Alg. 3: for each query two steps after the first key, of 2 products, 6 sums, a logarithm and a sigmoid; three scores of
-    // 3 products and a sum.
+    // Alg. 3: for each query, two steps after the first key with 2 products, 6 sums, a logarithm and a sigmoid each,
+    // and three scores with 3 products and a sum each.
     let counts = flash_d_counted(&problem, blocks).counts;
     let of = |operation| counts.operations(operation);
     assert_eq!((of(Operation::Multiply), of(Operation::Add)), (5 * (2 * 2 + 3 * 3), 5 * (2 * 6 + 3)));

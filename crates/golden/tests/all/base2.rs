@@ -1,4 +1,4 @@
-//! Factors, and halves that go up.
+//! Factors, and rounding half up.
 
 use flashd_golden::parts::{Factor, round_half_up};
 

@@ -15,8 +15,8 @@ fn core(fraction: u32) -> CoreConfig {
     CoreConfig { hold: Some(Hold::Budget(fraction)), ..CoreConfig::new(Design::FlashD, D, Format::FP32) }
 }
 
-/// Scores that spend a budget to the last unit, ever lighter keys that each take what they may, and then keys of all
-/// depths that earn it back: rises, and keys about as heavy as all before.
+/// Scores that spend a budget to the last unit, with ever lighter keys, and then earn it back, with rises and with keys
+/// about as heavy as all before. Light keys of all depths spend it again.
 fn scores(rng: &mut Rng, keys: usize) -> Vec<f64> {
     let mut level = -300.0;
     let score = |i: usize| {
@@ -39,7 +39,7 @@ fn scores(rng: &mut Rng, keys: usize) -> Vec<f64> {
     (0..keys).map(score).collect()
 }
 
-/// A query with these scores, rounded: `q = 2 e_0`, and `k_j = s_j e_0`, 1/sqrt(d) being 1/2.
+/// Query and keys with these scores, rounded to f32: `q = 2 e_0` and `k_j = s_j e_0`, where 1/sqrt(d) is 1/2.
 fn operands(s: &[f64]) -> (Vec<u64>, Vec<u64>) {
     let format = Format::FP32;
     let row = |x: f64| [bits_of(format, f64::from(x as f32)), 0, 0, 0];
@@ -66,7 +66,7 @@ fn cores_hold_what_the_rule_in_f64_holds() {
             rule.begin(s[0]);
             assert_eq!(steps[0].action, Action::Load);
             for (step, s) in steps.iter().zip(&s).skip(1) {
-                // Off a whole number, which ln 2 and log2(e) could round across; an x of the core is never there.
+                // A quarter unit above the core's x: the factors ln 2 and log2(e) could round a whole number down.
                 let x = (step.x as f64 + 0.25) * unit;
                 let holds = step.action == Action::Hold;
                 assert_eq!(rule.holds(*s, x * LN_2), holds, "f = {fraction}, x = {x}");
@@ -78,7 +78,7 @@ fn cores_hold_what_the_rule_in_f64_holds() {
     }
 }
 
-/// What was held, `sum of 2^(s - L)` at the core's own L, after every key; the largest of them.
+/// The held mass, `sum of 2^(s - L)` with the core's own L: the largest after any key.
 fn lost(config: &CoreConfig, steps: &[Step]) -> f64 {
     let align = config.state_fraction_bits - config.score_fraction_bits;
     let unit = (-f64::from(config.state_fraction_bits)).exp2();
@@ -105,11 +105,11 @@ fn what_cores_hold_stays_within_the_budget() {
         for round in 0..60 {
             let mut s = scores(&mut rng, 500);
             if round == 0 {
-                // Nothing but keys of one weight, more than any threshold takes.
+                // Equal light keys, more than any threshold can hold within the budget.
                 s = std::iter::once(0.0).chain(std::iter::repeat_n(-12.0, 65_535)).collect();
             }
             let lost = lost(&config, &steps(&config, &s));
-            // The sum itself is rounded.
+            // The test's sum is rounded.
             assert!(lost <= budget * (1.0 + 1e-9), "f = {fraction}, round {round}: {lost} of {budget}");
             nearest = nearest.max(lost / budget);
         }
@@ -119,7 +119,8 @@ fn what_cores_hold_stays_within_the_budget() {
 
 #[test]
 fn the_error_is_below_the_bound_for_65536_keys() {
-    // One key of value 1 and many of value -1: all errors add up. The widest lanes, whose own error is small.
+    // One key of value 1 and many of value -1, so that all errors add up. The widest lanes have a small error
+    // themselves.
     let format = Format::FP32;
     let lane = Some(LaneBits { o: 28, v: 20, w: 12 });
     let core = |hold| CoreConfig {

@@ -1,12 +1,12 @@
-//! What docs/theory/hold.md needs of the loop's table for the bound of a budget.
+//! The property of the loop's table on which docs/theory/hold.md bases the bound of a budget.
 
 use flashd_golden::parts::{Base2, spent_after};
 use flashd_spec::config::{CoreConfig, Design, Hold};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::{BUDGET_REGISTER, BUDGET_STATE_FRACTION, Numerics};
 
-/// The smallest ratio of what stays spent of `spent` units to what a kept key leaves of the held ones' mass, over all x
-/// up to 2 whose key gives anything back.
+/// A kept key gives back a part of `spent` units, and shrinks the share of the held keys by as much as L grows. Returns
+/// the smallest ratio of the units that remain to the share that remains, over all x below 2 that give anything back.
 fn tightest(segments: u32, fraction: u32, spent: u64) -> f64 {
     let config = CoreConfig {
         segments,
@@ -36,6 +36,6 @@ fn no_key_gives_back_more_than_l_grows_by() {
             }
         }
     }
-    // With fewer bits L stands still where units still come back.
+    // With fewer bits, L no longer grows by some keys that still give back units.
     assert!(tightest(8, BUDGET_STATE_FRACTION - 2, most) < 1.0);
 }

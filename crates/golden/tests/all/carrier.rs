@@ -1,9 +1,9 @@
-//! Sums rounded to odd, and integers, in f32 and f64 as carriers.
+//! Sums rounded to odd and rounding to integers, in the carriers f32 and f64.
 
 use flashd_golden::parts::Carrier;
 use rand::{RngExt, SeedableRng};
 
-/// Rounds `x * 2^-scale` to odd with `precision` bits, from integers alone.
+/// Rounds `x * 2^-scale` to odd with `precision` bits, in integers only.
 fn odd_reference(x: i128, precision: u32, scale: i32) -> f64 {
     let mag = x.unsigned_abs();
     let length = 128 - mag.leading_zeros();
@@ -37,7 +37,7 @@ fn integers_of_a_carrier() {
         let nearest: i64 = carried.nearest_integer().into();
         assert_eq!(nearest as f64, x.round_ties_even(), "{x}");
         assert_eq!(carried.floor().to_f64(), x.floor(), "{x}");
-        // Half a unit goes away from zero, whatever is less does not.
+        // After `away`, the nearest integer is x rounded half away from zero.
         let away: i64 = carried.away().nearest_integer().into();
         assert_eq!(away as f64, x.round(), "{x}");
     }

@@ -1,4 +1,4 @@
-//! The carriers against each other: whichever is chosen, the bits are the same.
+//! The carriers against each other: results are the same bits in each.
 
 use flashd_golden::parts::{fits_f32, largest_finite};
 use flashd_golden::{Carriers, Head, Model, decode, encode, v_exponent};
@@ -7,7 +7,7 @@ use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Operands that reach every corner: zeros, subnormals, the largest numbers, scores near each other.
+/// Operands for all corner cases: zeros, subnormals, the largest numbers, scores near each other.
 fn operands(rng: &mut ChaCha8Rng, format: Format, spread: u64, n: usize) -> Vec<u64> {
     let mut one = || {
         let bits = rng.random::<u64>() & ((format.sign_bit() << 1) - 1);
@@ -94,7 +94,7 @@ fn f32_carries_moderate_values_of_narrow_formats() {
     assert!(fits(Format::FP16, 24, &[0x7bff]) && !fits(Format::FP16, 25, &[]));
     assert!(fits(Format::BF16, 23, &[0x3f80, 0xbf80, 0x7fc0]), "a NaN is a zero");
     assert!(!fits(Format::BF16, 24, &[]) && !fits(Format::BF16, 23, &[0x3f80, 0xff7f]));
-    // Beyond f32's range on the way.
+    // Intermediate results are beyond f32's range.
     let model = Model::new(&CoreConfig::new(Design::FlashD, 2, Format::BF16));
     let max = Format::BF16.max_finite();
     let v = [max, 0, max | 0x8000, 0];
@@ -104,8 +104,8 @@ fn f32_carries_moderate_values_of_narrow_formats() {
 
 #[test]
 fn a_factor_beyond_f32_scales_exactly() {
-    // Two scores 140 apart: the shared scale's factor is below f32's smallest number, its product with 2^20 is
-    // not. The second value is zero, so that the product decides the result.
+    // Two scores 140 apart: the shared scale's factor is below f32's smallest number, but its product with 2^20 is not.
+    // The second value is zero, so that the product decides the result.
     let (format, d) = (Format::BF16, 2);
     let config = CoreConfig {
         datapath: Fa2Variant::SharedScale.into(),

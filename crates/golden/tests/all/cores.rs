@@ -24,12 +24,12 @@ fn one_key_returns_its_value() {
         v[2] = format.min_positive() | format.sign_bit();
         let (q, k) = (normal(&mut rng, format, 1.0, 5), normal(&mut rng, format, 1.0, 5));
         let result = &Model::new(&config).run(Head::new(&q, &k, &v, &[1]).with_steps())[0];
-        // FLASH-D `lse` and FA2 add it to zero, which makes -0 a +0; the others copy it.
+        // FLASH-D `lse` and FA2 add the value to zero, which turns -0 into +0. The others copy it.
         let copies = config.weight() == Some(WeightUnit::Paper) || config.fa2() == Some(Fa2Variant::Literal);
         let wanted = if copies { v.clone() } else { [&[0], &v[1..]].concat() };
         assert_eq!(result.o, wanted, "{}", config.name());
         assert_eq!((result.invalid, result.saturated, result.steps.len()), (false, 0, 1));
-        // The factor of `lse` is one minus the weight of one.
+        // The factor of `lse` is 1 - w, and w = 1.
         let lse = config.design() == Design::FlashD && config.weight() == Some(WeightUnit::Lse);
         let step = result.steps[0];
         assert_eq!(
@@ -93,7 +93,7 @@ fn a_value_that_is_held_is_not_read() {
             let result = &Model::new(&config).run(Head::new(&q, &k, &v, &[2]).with_steps())[0];
             assert_eq!(result.steps[1].action, Action::Hold, "{}", config.name());
             assert_eq!((result.invalid, result.o.as_slice()), (false, &v[..2]));
-            // A special key is read even so.
+            // A special key still makes the query invalid.
             let special_k = [k[0], k[1], k[2], format.max_finite() + 1];
             assert!(Model::new(&config).run(Head::new(&q, &special_k, &v, &[2]))[0].invalid);
         }
@@ -127,8 +127,8 @@ fn fa2_saturates_where_flash_d_does_not() {
     let [lse, _, fa2, literal] = cores(2, format);
     let flash_d = run(&lse);
     assert_eq!((flash_d.saturated, flash_d.o), (0, vec![max; 2]));
-    // From the second key on the accumulator is stuck at its largest number, in both lanes: at 448, or with
-    // four guard bits, and no encoding kept for NaN, at 510.
+    // From the second key on, the accumulator stays at its largest number in both lanes: 448, or 510 with four guard
+    // bits and no encoding for NaN.
     let narrow = CoreConfig { accumulator: Some(Accumulator::Format), ..fa2.clone() };
     for (config, mean) in [(fa2, 64.0), (narrow, 56.0), (literal, 56.0)] {
         let result = run(&config);
@@ -152,7 +152,7 @@ fn hold_keeps_output_and_state() {
             ..CoreConfig::new(Design::FlashD, d, format)
         };
         let shift = config.state_fraction_bits - config.score_fraction_bits;
-        // The threshold in base 2, rounded to the score's last place.
+        // The threshold in base 2 is rounded to the score's last place.
         let unit = std::f64::consts::LOG2_E * 2f64.powi(config.score_fraction_bits as i32);
         let limit = threshold.map(|t| -(((t * unit).round() as i64) << shift));
         let model = Model::new(&config);

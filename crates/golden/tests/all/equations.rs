@@ -1,18 +1,19 @@
-//! The equations of the FLASH-D paper by the numbers of `docs/theory/equations.md`: each against attention, or against the one that it follows from.
+//! The equations of the FLASH-D paper, with the numbers of `docs/theory/equations.md`: each against attention, or
+//! against the equation from which it follows.
 
 use flashd_golden::family::{
     flash_attention, flash_d, flash_d_weights, naive_softmax, safe_softmax, sigmoid,
 };
 use proptest::prelude::*;
 
-/// The keys of a query up to each step, by definition and not by a recurrence.
+/// The state after each step of a query, by definition and not by a recurrence.
 #[derive(Debug)]
 struct Steps {
     s: Vec<f64>,
     v: Vec<f64>,
     /// Maximum.
     m: Vec<f64>,
-    /// Sum of the exponentials relative to it.
+    /// Sum of the exponentials relative to the maximum.
     l: Vec<f64>,
     /// Output.
     o: Vec<f64>,
@@ -32,7 +33,7 @@ impl Steps {
         Steps { s, v, m, l, o, w }
     }
 
-    /// The steps that have one before them.
+    /// The steps after the first.
     fn later(&self) -> std::ops::Range<usize> {
         1..self.s.len()
     }
@@ -53,7 +54,7 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-12 * (1.0 + a.abs().max(b.abs()))
 }
 
-/// Relatively: weights may be small.
+/// Whether two numbers are equal but for rounding. The error is relative, because weights may be small.
 fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-11 * a.abs().max(b.abs())
 }

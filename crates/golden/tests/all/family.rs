@@ -1,4 +1,4 @@
-//! All forms of attention agree to 1e-12 of the largest value, whatever the scores, the mask and the split.
+//! All forms of attention agree to 1e-12 of the largest value, for all scores, masks and splits.
 
 use flashd_golden::family::*;
 use proptest::prelude::*;
@@ -25,17 +25,17 @@ impl Case {
         Case::of(self.s[keys.clone()].to_vec(), &self.v[keys.start * self.d..], self.d)
     }
 
-    /// The additive mask that hides what is hidden, and scores to add it to.
+    /// Splits the scores into finite ones and the additive mask that hides the hidden keys.
     fn mask_apart(&self) -> (Vec<f64>, Vec<f64>) {
         self.s.iter().map(|&s| if s == f64::NEG_INFINITY { (350.0, s) } else { (s, 0.0) }).unzip()
     }
 
-    /// One query along the first axis, so that the scores are the keys' first elements.
+    /// [`tiled`] on one query along the first axis, so that the scores are the keys' first elements.
     fn tiled(&self, blocks: Blocks) -> Row {
         self.by(blocks, tiled)
     }
 
-    /// The same by any algorithm in blocks.
+    /// The same for any algorithm in blocks.
     fn by(&self, blocks: Blocks, algorithm: impl Fn(&Problem, Blocks) -> Counted) -> Row {
         let (s, mask) = self.mask_apart();
         let axis = |x: &f64| std::iter::once(*x).chain(std::iter::repeat_n(0.0, self.d - 1));
@@ -45,7 +45,7 @@ impl Case {
     }
 }
 
-/// Scores of one sort: anywhere, at two far levels, close together, or jumping to and fro by hundreds.
+/// Scores of one kind: anywhere, at two far levels, close together, or jumping up and down by hundreds.
 fn scores_up_to(n: usize) -> impl Strategy<Value = Vec<f64>> {
     let anywhere = prop::collection::vec(-700.0..=700.0f64, 0..n);
     let levels = prop::collection::vec((prop::bool::ANY, -2.0..=2.0f64), 0..n)
@@ -86,7 +86,7 @@ fn assert_agrees(name: &str, row: &Row, reference: &Row, case: &Case) {
     }
 }
 
-/// A splitter that draws from random numbers, over and over.
+/// A splitter that takes its cuts from `draws`, cyclically.
 fn splitter(draws: &[usize]) -> impl FnMut(usize) -> usize {
     let mut draws = draws.iter().cycle().copied();
     move |length| 1 + draws.next().unwrap_or(0) % (length - 1)
@@ -280,7 +280,8 @@ fn alternating_extremes_do_not_drift() {
 #[test]
 fn long_sequences_do_not_drift() {
     const N: usize = 65_536;
-    // Keys of nearly equal weight, and every second one far below: it weighs nothing, but the state meets it.
+    // Keys of nearly equal weight, or every second key far below: its weight vanishes, but the recurrence still meets
+    // it.
     let level = (0..N).map(|i| 690.0 + (i as f64).sin()).collect();
     let far = (0..N).map(|i| (i as f64).sin() - if i % 2 == 0 { 0.0 } else { 600.0 }).collect();
     for s in [level, far] {
@@ -297,7 +298,7 @@ fn long_sequences_do_not_drift() {
             ("padded merge", fold_padded(&rows, 1)),
             ("weighted sum", fold(&case.keys(WeightedSum::of_key), 1).row()),
         ] {
-            // Without the scores, of which a message would be full.
+            // The message leaves out the scores, which are many.
             let error = (row.o[0] - reference.o[0]).abs();
             assert!(error <= 1e-12, "{name}: {} is {error:e} from {}", row.o[0], reference.o[0]);
             let error = row.lse.unwrap().minus(reference.lse.unwrap()).abs();
@@ -310,7 +311,7 @@ fn long_sequences_do_not_drift() {
 fn scores_beyond_the_naive_domain_are_no_matter_for_the_others() {
     let s = [-5000.0, 4000.0, 3999.0, f64::NEG_INFINITY, -4000.0];
     let case = Case::of(s.to_vec(), &[1.0, -2.0, 3.0, 4.0, 5.0], 1);
-    // Two keys weigh: 1 / (1 + e^-1) and e^-1 / (1 + e^-1).
+    // Two keys have weights: 1 / (1 + e^-1) and e^-1 / (1 + e^-1).
     let exact = -2.0 * sigmoid(1.0) + 3.0 * sigmoid(-1.0);
     for attention in [safe_softmax, flash_attention, flash_attention2, flash_d] {
         assert!((attention(&case.s, &case.v, 1).o[0] - exact).abs() <= 1e-12);

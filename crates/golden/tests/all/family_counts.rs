@@ -1,14 +1,14 @@
-//! What the algorithms count as they run is what the closed formulas say.
+//! The counts of the algorithms as they run against the closed formulas.
 
 use flashd_golden::family::*;
 use proptest::prelude::*;
 
-/// Some numbers, the same every time.
+/// Deterministic numbers between -1 and 1.
 fn tensor(n: usize, seed: f64) -> Vec<f64> {
     (0..n).map(|i| (seed + 1.7 * i as f64).sin()).collect()
 }
 
-/// Random tensors of a problem.
+/// The tensors of a problem.
 struct Data {
     q: Vec<f64>,
     k: Vec<f64>,
@@ -26,7 +26,7 @@ impl Data {
     }
 }
 
-/// Counts and results of both algorithms against formulas and safe softmax.
+/// Checks counts of both algorithms against formulas, and results against safe softmax.
 fn check(queries: usize, keys: usize, d: usize, blocks: Blocks) {
     let data = Data::new(queries, keys, d);
     let problem = data.problem();
@@ -69,7 +69,8 @@ fn sums_of_the_counts_by_hand() {
     // Two queries, three keys, d = 2; blocks of one query and two keys: a ragged tail.
     let data = Data::new(2, 3, 2);
     let run = tiled(&data.problem(), Blocks { rows: 1, columns: 2 });
-    // K and V 6 each. Q and O 4, l and m 2, in each of the two blocks of keys. O, l and m written three times.
+    // K and V: 6 each. For each of the two blocks of keys, reads of Q and O, 4 each, and of l and m, 2 each. O, l and m
+    // are written three times.
     assert_eq!(run.counts.accesses(), 12 + 2 * (4 + 4 + 2 + 2) + 3 * (4 + 2 + 2));
     assert_eq!(run.counts.extra, 4);
     let counts = standard(&data.problem()).counts;
@@ -77,7 +78,7 @@ fn sums_of_the_counts_by_hand() {
     assert_eq!(counts.extra, 12);
     assert_eq!(counts.operations(Operation::Exponential), 6);
     assert_eq!(counts.operations(Operation::Divide), 6);
-    // A score takes 3 products, its share of the output 2.
+    // A score takes 3 products, its part in the output 2.
     assert_eq!(counts.operations(Operation::Multiply), 6 * 5);
 }
 
@@ -122,7 +123,7 @@ fn accesses_fall_with_the_sram_and_grow_with_the_square() {
         let blocks = Blocks::of_sram(sram, 64).unwrap();
         tiled_formula(&Sizes::dense(n, n, 64, blocks)).accesses() as f64
     };
-    // O(N^2 d^2 / M): a quarter of the SRAM, four times the accesses; twice the keys, four times as well.
+    // O(N^2 d^2 / M): a quarter of the SRAM takes four times the accesses, and so do twice the keys.
     let by_sram = accesses(1 << 14, 1 << 13) / accesses(1 << 14, 1 << 15);
     let by_keys = accesses(1 << 15, 1 << 13) / accesses(1 << 14, 1 << 13);
     assert!((3.8..=4.0).contains(&by_sram) && (3.9..=4.1).contains(&by_keys), "{by_sram}, {by_keys}");

@@ -37,7 +37,7 @@ fn flash_d_never_leaves_the_range_of_the_values() {
                 {
                     assert!(!result.overflow);
                     for (j, &o) in result.o.iter().enumerate() {
-                        // A value's own rounding is at most half a unit, or a whole one at the end of the range.
+                        // A value rounds by at most half a unit, at the end of the range by a whole one.
                         let column = (0..n).map(|i| decode(format, values[i * d + j]));
                         let (lo, hi) =
                             column.fold((f64::MAX, f64::MIN), |(lo, hi), v| (lo.min(v), hi.max(v)));
@@ -56,7 +56,7 @@ fn flash_d_never_leaves_the_range_of_the_values() {
 fn a_first_key_returns_a_representable_value() {
     for (_, format) in Format::NAMED {
         for config in fixed_variants(4, format) {
-            // One significand bit: representable in every width, and its product with an exponential of one exact.
+            // Values of one significand bit are exact in every width, and so is their product with an exponential of 1.
             let v = [1.0, -0.25, 0.0, -0.0].map(|x| encode(format, x));
             let q = [format.one(), 0, 0, 0];
             let result = &Model::new(&config).run(Head::new(&q, &[0; 4], &v, &[1]).with_steps())[0];
@@ -81,7 +81,7 @@ fn values_beyond_the_exponent_are_reported_and_saturate() {
             };
             let flags = |results: Vec<flashd_golden::QueryResult>| [results[0].overflow, results[1].overflow];
             assert_eq!(flags(run([one, half, half, one], [exponent; 2])), [false; 2]);
-            // Read by the second query only; and each query has an exponent of its own.
+            // Only the second query reads the large values. Then each query has its own exponent.
             let results = run([one, one, two, two], [exponent; 2]);
             assert_eq!(results.iter().map(|r| r.overflow).collect::<Vec<_>>(), [false, true]);
             assert_eq!(flags(run([one, half, two, one], [exponent, exponent + 1])), [false; 2]);
@@ -89,7 +89,7 @@ fn values_beyond_the_exponent_are_reported_and_saturate() {
             // The mean of 1 and of almost 2.
             let mean = decode(format, results[1].o[0]);
             assert!((1.4..=1.5).contains(&mean), "{}: {mean}", config.name());
-            // Inf, NaN and zeros are no values too large.
+            // Inf, NaN and zeros do not overflow.
             let special = format.max_finite() + 1;
             assert_eq!(v_exponent(format, &[special, one, 0]), exponent);
             let results = run([special, 0, one, half], [exponent; 2]);
@@ -144,7 +144,7 @@ fn held_steps_keep_everything_in_every_variant() {
                 let mut held = 0;
                 for i in 1..keys {
                     let step = results[keys - 1].steps[i];
-                    // The logarithmic and the fixed references are those before the step.
+                    // Logarithmic and fixed references count as they are before the step.
                     let below = step.x <= limit << align;
                     assert_eq!(step.action == Action::Hold, below, "{} {i}: {step:?}", config.name());
                     if below {

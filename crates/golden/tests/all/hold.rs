@@ -1,17 +1,17 @@
-//! What hold rules lose: never more than they say, whatever the scores, and as much as that where it is tight.
+//! The error of hold rules: never above their bound, whatever the scores, and close to it where the bound is tight.
 
 use flashd_golden::family::*;
 use proptest::prelude::*;
 
-/// f64 carries results to this.
+/// Error of a result by f64's rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// What a sum of n terms in f64 may be off by: one unit in the last place for each.
+/// Error of a sum of n terms in f64: one ulp for each term.
 fn rounding(n: usize) -> f64 {
     ROUNDING.max(n as f64 * f64::EPSILON)
 }
 
-/// Scores of one sort: anywhere, at two far levels, close together, just around what a threshold holds, or climbing.
+/// Scores of one kind: anywhere, at two far levels, close together, around the threshold, or climbing.
 fn scores_up_to(n: usize) -> impl Strategy<Value = Vec<f64>> {
     let anywhere = prop::collection::vec(-700.0..=700.0f64, 1..n);
     let levels = prop::collection::vec((prop::bool::ANY, -2.0..=2.0f64), 1..n)
@@ -50,7 +50,7 @@ fn held(weights: &[Option<f64>]) -> u64 {
     weights.iter().filter(|w| w.is_none()).count() as u64
 }
 
-/// The rule's error with the values that make it largest: +1 on kept keys, -1 on held ones. All keys are visible.
+/// The rule's error with the values that make it largest: +1 for kept keys, -1 for held ones. All keys are visible.
 fn largest_error(s: &[f64], weights: &[Option<f64>]) -> f64 {
     let v: Vec<f64> = weights.iter().map(|w| if w.is_some() { 1.0 } else { -1.0 }).collect();
     (output_of_weights(weights, &v, 1)[0] - safe_softmax(s, &v, 1).o[0]).abs()
@@ -64,8 +64,8 @@ fn assert_bounded(rule: &mut dyn HoldRule, s: &[f64]) -> f64 {
     error
 }
 
-/// A stream made against a rule: each key is the largest of some that the rule still holds. Where it holds none, a key
-/// that weighs next to nothing; where asked to, one at a given x.
+/// A hostile stream for a rule: each score is the largest on a grid that the rule still holds, or far below if the rule
+/// holds none. If `x` gives a number for a key, the score is at that x.
 fn against<R: HoldRule + Copy>(mut rule: R, keys: usize, x: impl Fn(usize) -> Option<f64>) -> Vec<f64> {
     rule.begin(0.0);
     let (mut s, mut lse) = (vec![0.0], LogSum::of(0.0, 0.0));
@@ -77,7 +77,7 @@ fn against<R: HoldRule + Copy>(mut rule: R, keys: usize, x: impl Fn(usize) -> Op
         };
         let offers = || (4..240).map(|eighth| -f64::from(eighth) / 8.0);
         let next = score(x(i).or_else(|| offers().find(would_hold)).unwrap_or(-29.0));
-        // The score was rounded: this is the x that the recurrence sees.
+        // The score was rounded, so the recurrence sees this x.
         let key = LogSum::of(next, 0.0);
         if !rule.holds(next, key.minus(lse)) {
             lse = lse.join(key);
@@ -87,8 +87,8 @@ fn against<R: HoldRule + Copy>(mut rule: R, keys: usize, x: impl Fn(usize) -> Op
     s
 }
 
-/// The same error from the masses, `2 H / (1 + H)`: held and kept exponentials are summed apart, so that the small sum
-/// keeps its places.
+/// The same error from the masses, `2 H / (1 + H)`, H being the held mass over the kept one. Held and kept exponentials
+/// are summed separately, so that the small sum keeps its precision.
 fn error_of_masses(s: &[f64], weights: &[Option<f64>]) -> f64 {
     let top = s.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut masses = [0.0, 0.0];
@@ -99,7 +99,7 @@ fn error_of_masses(s: &[f64], weights: &[Option<f64>]) -> f64 {
     2.0 * (held / kept) / (1.0 + held / kept)
 }
 
-/// The error of a rule on the stream made against it, which is within its bound.
+/// Asserts that a rule's error on its hostile stream is within its bound, and returns the error.
 fn assert_withstands<R: HoldRule + Copy>(mut rule: R, keys: usize, x: impl Fn(usize) -> Option<f64>) -> f64 {
     let s = against(rule, keys, x);
     let error = assert_bounded(&mut rule, &s);
@@ -125,7 +125,7 @@ proptest! {
         kept in prop::collection::vec(prop::option::weighted(0.1, -1.0..40.0f64), 300),
         register in 4..20u32,
     ) {
-        // Rises by up to 40, 700 in all at most.
+        // Rises below 30 are limited to 1 and the others halved, so that scores do not climb too far.
         let kept = |i: usize| kept[i].map(|x: f64| if x < 30.0 { x.min(1.0) } else { x / 2.0 });
         for decays in [true, false] {
             let rule = Budget::new(budget_of_fraction(fraction), reserve, decays);
@@ -197,7 +197,7 @@ fn a_budget_is_nearly_spent_and_never_overspent_on_many_keys() {
             let error = assert_withstands(rule, KEYS, |_| None);
             assert!(error < half_ulp && error > 0.9 * half_ulp, "{error} of {half_ulp}");
         }
-        // A charge is up to twice what it has to be.
+        // A charge is up to twice what the key costs, so only half of the bound may be used.
         for decay in [CoarseDecay::Shift, CoarseDecay::Jump, CoarseDecay::Never] {
             let rule = CoarseBudget::new(fraction, 0, 16, decay);
             let error = assert_withstands(rule, KEYS, |_| None);
@@ -208,7 +208,8 @@ fn a_budget_is_nearly_spent_and_never_overspent_on_many_keys() {
 
 #[test]
 fn what_decay_frees_can_be_spent_again_and_no_more() {
-    // Kept keys next to a power of two, where the coarse decay is least cautious, and the budget filled up between.
+    // Kept keys just above a power of two, where the coarse decay is least cautious; the keys between them fill up the
+    // budget.
     for octave in -4..=3 {
         let x = f64::from(octave) * std::f64::consts::LN_2 + 1e-9;
         let kept = |i: usize| i.is_multiple_of(4).then_some(x);
@@ -227,7 +228,7 @@ fn decay_frees_what_was_spent() {
     let beta = budget_of_fraction(9);
     assert_eq!(count(&mut Budget::new(beta, 0, false)), 1);
     assert_eq!(count(&mut Budget::new(beta, 0, true)), 2);
-    // Coarsely charged, -7.7 is 2^-11: the whole budget. The rise is 2^7.2.
+    // The coarse charge of -7.7 is 2^-11: the whole budget. The rise is 2^7.2.
     assert_eq!(count(&mut CoarseBudget::new(9, 0, 8, CoarseDecay::Never)), 1);
     assert_eq!(count(&mut CoarseBudget::new(8, 0, 8, CoarseDecay::Never)), 2);
     assert_eq!(count(&mut CoarseBudget::new(8, 0, 8, CoarseDecay::Jump)), 3);

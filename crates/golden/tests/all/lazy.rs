@@ -1,4 +1,4 @@
-//! FA2 with a reference that moves rarely: when it moves, by how much, and what becomes of l and o.
+//! FA2 with a lazy reference: when the reference moves and how far, and the range of l and o.
 
 use crate::common::scores::{D, FORMATS, OCTAVE, references, run};
 use crate::common::{normal, rng, values, variant_of};
@@ -23,18 +23,18 @@ fn the_reference_moves_where_a_score_is_beyond_the_slack() {
         for first in [0, 137, -3001, 5 * OCTAVE] {
             let at = |x: i64| first + x;
             let cases = [
-                // Up to the slack it stays, and a unit more moves it by the octaves below.
+                // Up to the slack the reference stays. A unit more moves it, by the rise rounded down to whole octaves.
                 (vec![at(0), at(SLACK), at(0)], vec![0, 0], vec![false, false]),
                 (vec![at(0), at(SLACK + 1), at(0)], vec![0, SLACK], vec![true, false]),
                 (vec![at(0), at(SLACK + OCTAVE - 1), at(0)], vec![0, SLACK], vec![true, false]),
                 (vec![at(0), at(SLACK + OCTAVE), at(0)], vec![0, SLACK + OCTAVE], vec![true, false]),
-                // From where it is, it takes the slack again.
+                // The slack counts from the new reference.
                 (
                     vec![at(0), at(SLACK + 1), at(2 * SLACK), at(2 * SLACK + 1), at(0)],
                     vec![0, SLACK, SLACK, 2 * SLACK],
                     vec![true, false, true, false],
                 ),
-                // Never down.
+                // The reference never falls.
                 (vec![at(0), at(-7 * OCTAVE), at(SLACK)], vec![0, 0], vec![false, false]),
             ];
             for (scores, wanted, moves) in cases {
@@ -56,7 +56,7 @@ fn a_first_key_counts_one_and_sums_are_shifted() {
         let scores = [77, 77 + SLACK, 77 + SLACK + OCTAVE, 77];
         let result = run(&config, &scores, &ones(format, scores.len()));
         let sums: Vec<u64> = result.steps.iter().map(|step| step.l.unwrap()).collect();
-        // Whole octaves are exact: 1, 1 + 2^8, that 2^-9 + 1, and a key 9 octaves below.
+        // Whole octaves are exact: 1, 1 + 2^8, 2^-9 times that plus 1, and a key 9 octaves below.
         let shifted = ((one << 8) + one) >> 9;
         assert_eq!(sums, [one, one + (one << 8), shifted + one, shifted + one + (one >> 9)], "{format}");
         assert_eq!(result.steps[0].action, Action::Load);
@@ -64,12 +64,12 @@ fn a_first_key_counts_one_and_sums_are_shifted() {
     }
 }
 
-/// The most that l has to hold, and that the accumulators do.
+/// The largest l, and the largest accumulators, fit.
 #[test]
 fn scores_at_the_slack_do_not_overflow() {
     const KEYS: usize = 65_536;
     for (_, format) in Format::NAMED {
-        // In octaves of a natural score, which narrow formats do not reach: the slack by equal keys instead.
+        // Narrow formats do not reach these scores.
         if !FORMATS.contains(&format) {
             continue;
         }
@@ -99,7 +99,7 @@ fn what_is_far_below_a_new_reference_vanishes() {
     }
 }
 
-/// The reference is at most FA2's maximum, and at most the slack below it: what is held is at most what FA2 holds.
+/// The reference is at most FA2's maximum, and at most the slack below it, so it holds no more keys than FA2.
 #[test]
 fn the_reference_follows_the_maximum_from_below() {
     let (seed, d, keys, queries) = (3, 16, 300, 20);
@@ -128,7 +128,7 @@ fn the_reference_follows_the_maximum_from_below() {
                         assert!(step.action != Action::Hold || other.action == Action::Hold, "{format}");
                     }
                 }
-                // FA2 rescales for every score that is a maximum: some ln(keys) times a query.
+                // FA2 rescales at every new maximum, about ln(keys) times for each query.
                 let (rare, often) = (count(&lazy, &moves), count(&shared, &moves));
                 assert!(rare * if deviation > 1.0 { 2 } else { 10 } < often, "{format}: {rare}, {often}");
                 assert!(count(&lazy, &held) <= count(&shared, &held), "{format}");

@@ -1,6 +1,6 @@
-//! The bit-exact model and the family of algorithms.
+//! Tests of the bit-exact model and of the family of algorithms.
 //!
-//! One executable for all files: it is linked once, and its tests share the processors.
+//! All files are one executable: it is linked once, and its tests share the processors.
 
 mod accuracy;
 mod algorithms;

@@ -1,4 +1,4 @@
-//! A merge's units, one by one, against the model of the merge: whatever states and accumulators meet.
+//! The units of a merge, one by one, against the model of the merge, for all kinds of states and accumulators.
 
 use crate::common::{any_finite, rng};
 use flashd_golden::{Merge, PartialState, QueryResult, decode, encode};
@@ -24,8 +24,8 @@ use flashd_spec::numerics::{Numerics, SUM_GUARD_BITS, merge_numerics};
 use rand::RngExt;
 use std::sync::Arc;
 
-/// FLASH-D's lanes whose every operation is rounded: weights of more bits than the format's, fine states, accumulators at the
-/// edge of the format's range, log-sum-exps apart and close.
+/// FLASH-D's lanes that round every operation: wide weights, states with many fraction bits, accumulators at the edge
+/// of the format's range, and log-sum-exps far apart and close.
 #[test]
 fn rounded_lanes_merge_as_the_model_does() {
     for (format, weight_bits, state) in [
@@ -54,7 +54,7 @@ fn rounded_lanes_merge_as_the_model_does() {
             let a_lse = rng.random_range(-(1i64 << (bits - 2))..1 << (bits - 2));
             let b_lse =
                 (a_lse + rng.random_range(-spread..=spread)).clamp(-(1 << (bits - 2)), (1 << (bits - 2)) - 1);
-            // What an accumulator holds: no subnormals where these are flushed.
+            // An accumulator holds no subnormals if its format flushes them.
             let [a, b] = [(); 2].map(|()| encode(acc, decode(acc, any_finite(&mut rng, acc))));
             let word = |width: u32, value: i64| Num::new(width, value as u64 & ones(width));
             let [x, ..] = LseDifferenceFunction { numerics: n.clone() }.eval([
@@ -91,7 +91,8 @@ fn rounded_lanes_merge_as_the_model_does() {
     }
 }
 
-/// FA2's sums in fixed point, of any states: sum, reference and whether the sum is beyond what the accumulators hold.
+/// FA2's sums in fixed point, for any states: sum, reference, and whether the sum is beyond the range of the
+/// accumulators.
 #[test]
 fn fixed_sums_merge_as_the_model_does() {
     for (variant, format) in [
@@ -112,7 +113,7 @@ fn fixed_sums_merge_as_the_model_does() {
         let (mut carries, mut kept) = (0, 0);
         for case in 0..20_000 {
             let references = [(); 2].map(|()| rng.random_range(-6..6i64));
-            // In both forms up to what the register holds; where l follows it is not below 1.
+            // Sums up to the largest of the register; if the reference follows l, they are at least 1.
             let sums = [(); 2].map(|()| {
                 let sum = rng.random::<u64>() & ones(bits) >> rng.random_range(0..3);
                 if follows { sum | 1 << n.state_fraction } else { sum.max(1) }
@@ -151,7 +152,7 @@ fn fixed_sums_merge_as_the_model_does() {
             assert_eq!((merged.scalars[1], merged.o[0]), (l.value(), o.value()), "{case}");
             let reference = references[0].max(references[1]) + raises.value() as i64;
             assert_eq!(merged.scalars[0], reference as u64 & ones(m_bits), "{case}");
-            // What a split says of it.
+            // A split reports the overflow.
             let part = |state| vec![QueryResult { state: Some(state), ..QueryResult::default() }];
             let result = model.results(&[[part(a), part(b)].concat()], &[130]);
             assert_eq!(result[0].overflow, !follows && carry.value() == 1, "{case}");
@@ -161,7 +162,7 @@ fn fixed_sums_merge_as_the_model_does() {
     }
 }
 
-/// FA2 in fixed point with a product: any states, accumulators at the ends of their range.
+/// FA2 in fixed point with a product, for any states, with accumulators also at the ends of their range.
 #[test]
 fn products_in_fixed_point_merge_as_the_model_does() {
     for format in [Format::BF16, Format::INT8, Format::FP8_E4M3] {
@@ -181,7 +182,7 @@ fn products_in_fixed_point_merge_as_the_model_does() {
         for case in 0..20_000 {
             let reach = 1i64 << rng.random_range(1..m_bits - 1);
             let references = [(); 2].map(|()| rng.random_range(-reach..reach));
-            // From 1/2 on.
+            // Sums of at least 1/2.
             let sums = [(); 2].map(|()| rng.random_range(1 << (n.state_fraction - 1)..1 << bits));
             let ends = [0, 1, ones(o_bits), 1 << (o_bits - 1), ones(o_bits - 1)];
             let accumulators = [(); 2].map(|()| match rng.random_range(0..8) {

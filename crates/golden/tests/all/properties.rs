@@ -61,10 +61,10 @@ fn without(x: &[u64], gone: &dyn Fn(usize) -> bool) -> Vec<u64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// A result of FLASH-D is an average of values: none of its elements is larger than the largest of them. Fixed-point lanes
-    /// hold values on a grid that the largest value of the query sets: an element is at most the largest value of its lane
-    /// rounded to the grid, and never more than the largest value of all where the grid holds its whole significand (in fp32 it
-    /// does not).
+    /// A result of FLASH-D is an average of values, so no element is larger than the largest value of its lane.
+    /// Fixed-point lanes hold values on a grid that follows from the largest value of the query: an element is at most
+    /// the largest value of its lane rounded to the grid, and at most the largest value of all if the grid holds its
+    /// whole significand (in fp32 it does not).
     #[test]
     fn flash_d_is_convex(
         core in 0..flash_d().len(), keys in prop::collection::vec(prop::array::uniform6(any::<u64>()), 1..40),
@@ -99,7 +99,7 @@ proptest! {
         }
     }
 
-    /// Keys that are all the same, with the same value: how many there are does not matter to FLASH-D.
+    /// With equal keys and equal values, FLASH-D's result does not depend on their number.
     #[test]
     fn identical_keys_give_their_value(
         core in 0..flash_d().len(), n in 1..60usize, bits in prop::array::uniform9(any::<u64>())
@@ -110,8 +110,7 @@ proptest! {
         prop_assert_eq!(of(n), of(1), "{}", core.name());
     }
 
-    /// Among neighbours with the same key, those with the same value can change places; and a masked key is as if it
-    /// were not there.
+    /// Leaving out the masked keys does not change the result.
     #[test]
     fn masked_keys_change_nothing(
         core in 0..all().len(), keys in prop::collection::vec((prop::array::uniform6(any::<u64>()), any::<bool>()), 1..30),
@@ -124,11 +123,11 @@ proptest! {
         let (q, mut k, v) = (encodings(f, &q, false), encodings(f, &k, false), encodings(f, &v, false));
         let gone = |i: usize| keys[i].1;
         let expected = run(core, &q, &without(&k, &gone), &without(&v, &gone), &|_| false);
-        // What a masked key carries does not matter, Inf and NaN included.
+        // The operands of a masked key do not matter, not even Inf and NaN.
         for (i, row) in k.chunks_mut(D).enumerate().filter(|(i, _)| gone(*i)) {
             row.iter_mut().for_each(|x| *x = (noise >> (i % 32)) & ones(f.width()));
         }
-        // The exponent is that of all values in one run and of the visible ones in the other: fix it.
+        // Both runs use the exponent of all values. By default the second would use that of the visible ones.
         let exponent = v_exponent(f, &v);
         let model = Model::new(core);
         let (length, exponents) = ([k.len() / D], [exponent]);
@@ -141,7 +140,7 @@ proptest! {
         prop_assert_eq!(masked[0].empty, expected.empty);
     }
 
-    /// A step that a threshold holds is as if its key were not there.
+    /// Leaving out the keys that a threshold holds does not change the result.
     #[test]
     fn held_keys_change_nothing(
         core in 0..flash_d().len(), keys in prop::collection::vec(prop::array::uniform6(any::<u64>()), 1..40),

@@ -1,4 +1,4 @@
-//! FLASH-D's lanes with ranges of their own: what a step keeps, and what it does not depend on.
+//! FLASH-D's ranged lanes: how precise a step is, and that `v_exponent` and the size of a channel do not matter.
 
 use crate::common::{Rng, any_finite, normal, rng};
 use flashd_golden::{Head, Model, decode, flash_d_ranged_lane};
@@ -39,10 +39,11 @@ fn a_weight_of_one_returns_v_and_steps_stay_between_o_and_v() {
                 let o = flash_d_ranged_lane(&config, 0, before, 0, true);
                 let from = number(&config, o);
                 let exponent = (first >> lane.o).max(o >> lane.o);
-                // A place of v, which v is rounded to; and of what is kept of o where the exponent grows.
+                // The last place in `bits` bits: v is rounded to that of `lane.v`, and o to that of `kept` if the
+                // exponent grows.
                 let place = |bits: u32| 2f64.powi(exponent as i32 - format.bias + 2 - bits as i32);
                 for (w, upper) in [(1, false), (ones(lane.w), false), (1, true), (ones(lane.w), true)] {
-                    // At most 1/2.
+                    // A factor of at most 1/2.
                     let w = (1 << (lane.w - 1)) | w | (rng.random_range(2..8) << lane.w);
                     let next = flash_d_ranged_lane(&config, o, v, w, upper);
                     assert_eq!(next >> lane.o, exponent, "{format}: the exponent is that of the larger");
@@ -51,7 +52,7 @@ fn a_weight_of_one_returns_v_and_steps_stay_between_o_and_v() {
                     let (low, high) = (from.min(to) - slack, from.max(to) + slack);
                     assert!((low..=high).contains(&next), "{format}: {from} to {to} by {w:#x}: {next}");
                 }
-                // A weight next to nothing leaves o.
+                // A tiny weight leaves o as it was.
                 let same = flash_d_ranged_lane(&config, o, v, (60 << lane.w) | (1 << (lane.w - 1)), false);
                 assert!(
                     (number(&config, same) - from).abs() <= place(kept),
@@ -62,7 +63,7 @@ fn a_weight_of_one_returns_v_and_steps_stay_between_o_and_v() {
     }
 }
 
-/// A channel's results are those of a channel a power of two as large, scaled, as long as nothing is subnormal.
+/// If a channel is scaled by a power of two, so are its results, bit for bit, as long as nothing is subnormal.
 #[test]
 fn the_size_of_a_channel_does_not_matter() {
     let (d, keys) = (8, 120);
@@ -83,7 +84,7 @@ fn the_size_of_a_channel_does_not_matter() {
             for (j, (&plain, &scaled)) in plain.o.iter().zip(&scaled.o).enumerate() {
                 let by = 2f64.powi((octaves * (j % 2) as u64) as i32);
                 let (plain, scaled) = (decode(format, plain), decode(format, scaled));
-                // Only what is subnormal may round otherwise.
+                // Subnormal results may round differently.
                 if plain.abs() >= 2f64.powi(format.min_exponent()) {
                     assert_eq!(plain * by, scaled, "{format}, channel {j}");
                 }
@@ -99,7 +100,7 @@ fn normal_number(rng: &mut Rng, format: Format, exponents: Range<u64>) -> u64 {
     sign | (rng.random_range(exponents) << format.fraction_bits) | fraction
 }
 
-/// What the host says of the values' size is not looked at, and no value is too large.
+/// `v_exponent` has no effect, and no value is too large.
 #[test]
 fn there_is_no_exponent_from_outside() {
     let (d, keys) = (4, 60);
@@ -140,7 +141,7 @@ fn equal_scores() {
             assert!(error < limit, "{format}: off by {error} of max|v|");
         }
     }
-    // Equal values stay what they are.
+    // The mean of equal values is exact.
     for format in [Format::BF16, Format::FP8_E4M3] {
         let config = core(d, format);
         let (v, zeros) = (vec![format.one() + 1; KEYS * d], vec![0; KEYS * d]);

@@ -13,7 +13,7 @@ use half::{bf16, f16};
 use rand::RngExt;
 use std::sync::Arc;
 
-/// Sign of an exact zero product or sum, as IEEE 754 has it.
+/// `bits` with the sign that IEEE 754 gives to an exact zero product or sum.
 fn with_zero_sign(format: Format, bits: u64, negative: bool) -> u64 {
     if bits & (format.sign_bit() - 1) == 0 && negative { bits | format.sign_bit() } else { bits }
 }
@@ -25,7 +25,7 @@ fn negative(format: Format, bits: u64) -> bool {
 fn check_pair(format: Format, a: u64, b: u64) {
     let (x, y) = (Dyadic::of(format, a), Dyadic::of(format, b));
     let (neg_a, neg_b) = (negative(format, a), negative(format, b));
-    // A rounded sum is zero only if it is exactly zero, or flushed; then it keeps its own sign.
+    // A rounded sum is zero only if the exact sum is zero or flushed. A flushed one keeps its sign.
     let sum = |x: Dyadic, y: Dyadic, both: bool| {
         let exact = x.add(y);
         with_zero_sign(
@@ -105,7 +105,7 @@ fn rounding_agrees_with_half() {
         let reference = bf16::from_f32(x);
         let wanted = match () {
             _ if reference.is_infinite() => bf16::MAX.copysign(reference),
-            // half keeps subnormals; below the smallest normal number the flush has its own test.
+            // `half` keeps subnormals; flushing below the smallest normal number has its own test.
             _ if x.abs() < f32::MIN_POSITIVE => continue,
             _ => reference,
         };
@@ -133,7 +133,7 @@ fn fp32_arithmetic_is_the_machines() {
         let wanted = machine(x + y, false).to_bits() as u64;
         assert_eq!(add(format, a, b), wanted, "sample {i}: {x:e} + {y:e}");
         let product = x * y;
-        // Just below the smallest normal number the machine has fewer bits than the flush rounds to.
+        // Just below the smallest normal number the machine rounds to fewer bits than we do before we flush.
         if product.abs() > f32::MIN_POSITIVE || product.abs() < f32::MIN_POSITIVE / 2.0 {
             let wanted = machine(product, false).to_bits() as u64;
             assert_eq!(mul(format, a, b), wanted, "sample {i}: {x:e} * {y:e}");
@@ -162,7 +162,8 @@ fn gradual_underflow_ties_to_even() {
     }
 }
 
-/// All encodings, scaled by all score factors 2^-k of d up to 4,096: what becomes subnormal is rounded once, to nearest even.
+/// All encodings, scaled by all score factors 2^-k for d up to 4,096: results are rounded once, to nearest even, also
+/// subnormal ones.
 #[test]
 fn scores_are_scaled_to_the_nearest_number() {
     for format in [Format::FP8_E4M3, Format::FP8_E5M2, Format::FP16, Format::BF16] {

@@ -1,4 +1,4 @@
-//! FA2 `shared-log-reference`: when the reference moves and by how much, what l is, and what becomes of o.
+//! FA2 `shared-log-reference`: when the reference moves and how far, the range of l, and the accuracy of o.
 
 use crate::common::scores::{D, FORMATS, OCTAVE, references, run};
 use crate::common::{any_finite, normal, rng, values, variant_of};
@@ -14,7 +14,8 @@ fn core(format: Format) -> CoreConfig {
     CoreConfig { score_shift: Some(0), ..core }
 }
 
-/// On this rests that l is in [1/4, 2), for which the divider's normalisation is made, and that a carry never meets a jump.
+/// Because of this l stays in [1/4, 2), the range of the divider's normalisation, and a carry and a jump never come
+/// together.
 #[test]
 fn powers_of_two_between_octaves_are_about_a_half_to_one() {
     for segments in [4, 8, 16, 32] {
@@ -22,7 +23,7 @@ fn powers_of_two_between_octaves_are_about_a_half_to_one() {
         let (table, b) = (Numerics::new(&config).exp.exp, value_fraction(segments));
         for f in 0..1u64 << b {
             let value = table.eval((f >> table.offset_bits) as usize, f & ((1 << table.offset_bits) - 1));
-            // Some are a few last places below a half.
+            // Some values are a few last places below 1/2.
             let least = (1 << (b - 1)) - 8;
             assert!((least..=1 << b).contains(&value), "{segments} segments, {f}: {value}");
             assert!(f > 0 || value == 1 << b, "{segments} segments: 2^0 is {value}");
@@ -39,11 +40,11 @@ fn the_reference_moves_by_octaves_to_the_score_and_with_carries() {
             let cases = [
                 // l = 1 + 1 carries, 1 + 1/2 does not, 1 + 1/2 + 1/2 does.
                 (vec![0, 0, 0, 0, 0], vec![0, OCTAVE, OCTAVE, 2 * OCTAVE], vec![true, false, true, false]),
-                // Up to the score, by the octaves that are begun; 1 + 1/2 and another 1/2 carry.
+                // The reference rises to the score, rounded up to whole octaves; 1 + 1/2 and another 1/2 carry.
                 (vec![0, 1, 0], vec![0, OCTAVE], vec![true, false]),
                 (vec![0, OCTAVE, 0], vec![0, OCTAVE], vec![true, true]),
                 (vec![0, OCTAVE + 1, 0], vec![0, 2 * OCTAVE], vec![true, false]),
-                // Never down; the third key makes l 1 + 2^-7 + 1/2.
+                // The reference never falls; with the third key l is 1 + 2^-7 + 1/2.
                 (vec![0, -7 * OCTAVE, -OCTAVE], vec![0, 0], vec![false, false]),
             ];
             for (scores, wanted, moves) in cases {
@@ -68,7 +69,7 @@ fn a_first_key_counts_one_and_sums_are_shifted() {
         let scores = [77, 77 + 3 * OCTAVE, 77 + 3 * OCTAVE, 77];
         let result = run(&config, &scores, &[format.one(); 4 * D]);
         let sums: Vec<u64> = result.steps.iter().map(|step| step.l.unwrap()).collect();
-        // Whole octaves are exact: 1, 1/8 + 1, half of that and 1, and a key four octaves below.
+        // Whole octaves are exact: 1, 1/8 + 1, half of 1/8 + 2, and that plus a key four octaves below.
         let (rise, carry) = (one / 8 + one, (one / 8 + 2 * one) / 2);
         assert_eq!(sums, [one, rise, carry, carry + one / 16], "{format}");
         assert_eq!(result.steps[0].action, Action::Load);
@@ -89,7 +90,7 @@ fn what_is_far_below_a_new_reference_vanishes() {
     }
 }
 
-/// l is in [1/2, 2), and is the sum of the weights that were read.
+/// l is in [1/2, 2), and is the sum of the exponentials of keys that were not held.
 #[test]
 fn the_sum_stays_within_two_octaves() {
     let (d, keys, queries) = (16, 300, 20);
@@ -114,7 +115,7 @@ fn the_sum_stays_within_two_octaves() {
                             exact += (step.s as f64 * unit).exp2();
                         }
                     }
-                    // The reference after the last step, from a step's own.
+                    // The reference after the last step is log2(exact / l), whole octaves from the first score.
                     let last = result.steps.last().unwrap();
                     let l = last.l.unwrap() as f64 / one;
                     let octaves = (exact / l).log2() - (result.steps[0].s as f64 * unit);
@@ -126,8 +127,8 @@ fn the_sum_stays_within_two_octaves() {
     }
 }
 
-/// 65,536 equal scores lose what they lose in the log-reference, whose accumulators have the same bits; in bf16 with these values 0.4 %
-/// more.
+/// With 65,536 equal scores the error is that of the log-reference, whose accumulators have the same bits; in bf16 with
+/// these values it is 0.4 % larger.
 #[test]
 fn as_many_equal_scores_as_there_may_be_lose_no_more_than_in_the_log_reference() {
     let (d, keys, seeds) = (16, 65_536, 3);

@@ -1,4 +1,4 @@
-//! Time per query and key, to be looked at, not asserted.
+//! Time per query and key: printed, not asserted.
 
 use crate::common::{cores, normal, rng, variants};
 use flashd_golden::{Head, Model};

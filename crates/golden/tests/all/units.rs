@@ -12,15 +12,15 @@ fn operands(format: Format) -> impl Iterator<Item = u64> {
     (0..format.sign_bit() << 1).step_by(step).filter(move |&b| !format.is_special(b))
 }
 
-/// Half a unit in the last place of the format next to `x`, and the quantum below it.
+/// Half an ulp of the format at the lower end of x's binade, up to a whole one at the upper end.
 fn half_unit(format: Format, x: f64) -> f64 {
     let p = format.precision() as i32;
     let smallest = 2f64.powi(format.min_exponent());
     (x.abs() * 2f64.powi(-p)).max(smallest * 2f64.powi(-p))
 }
 
-/// Checks `unit` on all operands for which `exact` returns something: within half a unit of the format, the
-/// relative error of the tables and an absolute one.
+/// Checks `unit` on all operands for which `exact` returns a number: the error is at most half an ulp of the format
+/// plus the relative error of the tables plus an absolute one.
 fn check(
     name: &str,
     unit: fn(Format, u32, u64) -> u64,
@@ -113,7 +113,7 @@ fn logarithm() {
 
 #[test]
 fn papers_sigmoid_on_its_range() {
-    // Pieces spread over 17 units of x: the error is a few per cent of 1 with 8 segments.
+    // The segments are spread over 17 units of x, so the error is a few per cent of 1 with 8 segments.
     for (_, format) in Format::NAMED {
         for a in operands(format) {
             let x = decode(format, a);
@@ -138,7 +138,7 @@ fn reciprocal_is_within_three_quarters_of_a_unit() {
             }
             let y = (1.0 / x).clamp(-max, max);
             let flushed = if y.abs() < 2f64.powi(format.min_exponent()) { y.abs() } else { 0.0 };
-            // Half a unit of rounding, a quarter of a unit of the divider.
+            // Half an ulp of rounding and a quarter of an ulp of the divider.
             let allowed = half_unit(format, y) * 2.0 * 0.76 + flushed;
             assert!((got - y).abs() <= allowed, "{format}: 1 / {x} gives {got}, not {y}");
         }

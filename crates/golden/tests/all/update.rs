@@ -1,4 +1,4 @@
-//! FLASH-D's lane update: its exact value, and the properties that make it a weighted mean.
+//! FLASH-D's lane update: its exact value, and the properties of a weighted mean.
 
 use crate::common::{Dyadic, bits_of, near_one, rng};
 use flashd_golden::units::{add, mul, round_from_f64, sub};
@@ -17,7 +17,7 @@ fn flash_d(format: Format, accumulator: Option<Accumulator>) -> CoreConfig {
     }
 }
 
-/// Every accumulator worth a test: the format itself, one bit more, the default, 16 and 23 bits.
+/// The accumulators under test: the format itself, one bit more, the default, 16 and 23 bits.
 fn accumulators(format: Format) -> Vec<Option<Accumulator>> {
     let wider =
         [format.fraction_bits + 1, 16, 23].into_iter().filter(|&f| f > format.fraction_bits && f <= 23);
@@ -30,14 +30,14 @@ fn finite(format: Format) -> impl Iterator<Item = u64> {
     (0..format.sign_bit() << 1).filter(move |&b| !format.is_special(b))
 }
 
-/// The accumulator only ever holds means of values of the format.
+/// Whether an accumulator can be a mean of values of the format: its magnitude is at most the format's largest.
 fn is_mean(config: &CoreConfig, o: u64) -> bool {
     let format = config.format;
     decode(config.accumulator_format(), o).abs() <= decode(format, format.max_finite())
 }
 
-/// A weight of one (`u = 0`, upper) returns `v`, a weight of zero (`u = 0`, lower) returns `o`, every result
-/// lies between `o` and `v`. As numbers: the sign of a zero is not looked at.
+/// A weight of one (`u = 0`, upper) returns `v`, a weight of zero (`u = 0`, lower) returns `o`, and every result lies
+/// between `o` and `v`. The sign of a zero is ignored.
 fn check_properties(config: &CoreConfig, o: u64, v: u64, u: u64, upper: bool) {
     let (format, accumulator) = (config.format, config.accumulator_format());
     let result = decode(accumulator, flash_d_lane(config, o, v, u, upper));
@@ -101,7 +101,7 @@ fn every_format_and_accumulator_stays_between() {
             for _ in 0..60_000 {
                 let spread = [1, 9, 130][rng.random_range(0..3)];
                 let o = near_one(&mut rng, acc, spread);
-                // Now and then a value that differs from the accumulator by its last bits only.
+                // One value in four differs from the accumulator in its last bits only.
                 let v = match rng.random_range(0..4) {
                     0 => round_from_f64(format, decode(acc, o)),
                     _ => near_one(&mut rng, format, spread),
@@ -179,9 +179,9 @@ fn a_tiny_operand_decides_a_tie() {
     }
 }
 
-/// The `paper` unit is exempt from the properties above: it always computes `o + w (v - o)`, everything in
-/// the format, so that a difference which lost bits does not lead back to `v`. How often, in e4m3:
-/// a weight of one returns `v` in about 55 % of all pairs only. What does hold is that 0 returns `o`.
+/// The `paper` unit is exempt from the properties above: it always computes `o + w (v - o)`, every operation rounded to
+/// the format. If the difference has lost bits, a weight of one does not return `v`: in e4m3 it does in about 55 % of
+/// all pairs. A weight of zero always returns `o`.
 #[test]
 fn the_papers_update_is_exempt() {
     let format = Format::FP8_E4M3;

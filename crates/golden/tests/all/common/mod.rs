@@ -1,4 +1,4 @@
-//! What the tests share: seeded operands, and exact arithmetic on dyadic integers as a reference.
+//! Shared by the tests: seeded random operands, and exact arithmetic on dyadic numbers as a reference.
 #![allow(dead_code)]
 
 pub mod scores;
@@ -26,7 +26,7 @@ impl Dyadic {
         if format.is_integer() {
             let half = 1i128 << (format.width() - 1);
             let value = if bits as i128 >= half { bits as i128 - 2 * half } else { bits as i128 };
-            // The lowest one counts as the one above it.
+            // The lowest number of two's complement counts as the one above it.
             return Dyadic { mantissa: value.max(1 - half), exponent: 0 };
         }
         let magnitude = bits & (format.sign_bit() - 1);
@@ -46,7 +46,7 @@ impl Dyadic {
         }
     }
 
-    /// The sum; so small an operand that it can only decide a rounding is replaced by another such one.
+    /// The sum. An operand so small that it only decides how the sum rounds is replaced by another one as small.
     pub fn add(self, other: Dyadic) -> Dyadic {
         if self.mantissa == 0 {
             return other;
@@ -56,7 +56,7 @@ impl Dyadic {
         }
         let (large, mut small) = if self.exponent > other.exponent { (self, other) } else { (other, self) };
         if large.exponent - small.exponent > 60 {
-            // Mantissas have at most 53 bits: all that matters of the small one is its sign.
+            // Mantissas have at most 53 bits, so only the sign of the small operand matters.
             small = Dyadic { mantissa: small.mantissa.signum(), exponent: large.exponent - 60 };
         }
         let aligned = large.mantissa << (large.exponent - small.exponent);
@@ -71,7 +71,7 @@ impl Dyadic {
         Dyadic { mantissa: self.mantissa * other.mantissa, exponent: self.exponent + other.exponent }
     }
 
-    /// Rounded to the format: magnitude bits with the sign of the exact value (+ for zero).
+    /// Rounds to the format: magnitude bits with the sign of the exact value (+ for zero).
     pub fn round(self, format: Format) -> u64 {
         let sign = if self.mantissa < 0 { format.sign_bit() } else { 0 };
         let magnitude = self.mantissa.unsigned_abs();
@@ -129,10 +129,10 @@ pub fn near_one(rng: &mut Rng, format: Format, spread: i32) -> u64 {
     format.signed(bits.min(format.max_finite()), rng.random())
 }
 
-/// About normally distributed numbers (a sum of uniform ones), quantised.
+/// Approximately normal random numbers (sums of uniform ones), rounded to the format.
 pub fn normal(rng: &mut Rng, format: Format, deviation: f64, n: usize) -> Vec<u64> {
     let mut one = || (0..12).map(|_| rng.random_range(-0.5..0.5f64)).sum::<f64>() * deviation;
-    // Integers fill their range.
+    // Integers are scaled so that they fill their range.
     let fill = if format.is_integer() { format.max_finite() as f64 / 4.0 } else { 1.0 };
     (0..n).map(|_| round_from_f64(format, one() * fill)).collect()
 }
@@ -147,7 +147,7 @@ pub fn bits_of(format: Format, x: f64) -> u64 {
     bits
 }
 
-/// The four cores that compute in float without sharing anything.
+/// The four cores with float lanes and separate units.
 pub fn cores(d: usize, format: Format) -> [CoreConfig; 4] {
     let flash_d = CoreConfig::new(Design::FlashD, d, format);
     let fa2 = CoreConfig::new(Design::Fa2, d, format);
@@ -180,7 +180,7 @@ pub fn variants(d: usize, format: Format) -> [CoreConfig; 10] {
     ]
 }
 
-/// That of a datapath.
+/// The variant with a datapath.
 pub fn variant_of(d: usize, format: Format, datapath: impl Into<Datapath>) -> CoreConfig {
     let datapath = datapath.into();
     variants(d, format).into_iter().find(|core| core.datapath == datapath).expect("a variant")

@@ -1,4 +1,4 @@
-//! Queries whose scores are chosen: keys whose products with a query of ones are given numbers.
+//! Queries with chosen scores: keys whose dot products with a query of ones are given numbers.
 
 use super::bits_of;
 use flashd_golden::{Head, Model, QueryResult};
@@ -8,15 +8,16 @@ use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION};
 
 /// Length of the vectors.
 pub const D: usize = 4;
-/// A unit of the score is `2^-FS`.
+/// Fraction bits of the score.
 pub const FS: u32 = 10;
-/// An octave in such units.
+/// An octave in units of `2^-FS`.
 pub const OCTAVE: i64 = 1 << FS;
 
-/// Formats whose sums of four products reach every score.
+/// Formats in which sums of four products reach every score.
 pub const FORMATS: [Format; 3] = [Format::BF16, Format::FP16, Format::FP32];
 
-/// A key whose product with ones is a score of so many units: the natural score has two bits more, and takes log2(e).
+/// A key whose dot product with ones gives a score of that many units. The natural score has two fraction bits more and
+/// is multiplied by log2(e).
 pub fn key(format: Format, score: i64) -> Vec<u64> {
     let natural = (score as f64 * 4.0 * f64::from(1 << LOG2E_FRACTION) / LOG2E as f64).round() as i64;
     let part = |i: u32| {
@@ -26,7 +27,7 @@ pub fn key(format: Format, score: i64) -> Vec<u64> {
     (0..D as u32).map(|i| bits_of(format, part(i))).collect()
 }
 
-/// A query with these scores.
+/// Runs a query with these scores.
 pub fn run(config: &CoreConfig, scores: &[i64], v: &[u64]) -> QueryResult {
     let k: Vec<u64> = scores.iter().flat_map(|&s| key(config.format, s)).collect();
     let q = vec![config.format.one(); D];
@@ -37,7 +38,7 @@ pub fn run(config: &CoreConfig, scores: &[i64], v: &[u64]) -> QueryResult {
     result
 }
 
-/// The reference before each step after the first: what the score is larger by than the argument.
+/// The reference before each step after the first: score minus argument.
 pub fn references(result: &QueryResult) -> Vec<i64> {
     result.steps[1..].iter().map(|step| step.s - step.x).collect()
 }

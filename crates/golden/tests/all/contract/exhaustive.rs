@@ -1,4 +1,4 @@
-//! Lanes of the 8-bit formats for all operands: as the contract has them, and weighted means where they must be.
+//! Lanes of the 8-bit formats for all operands: equal to the contract, and weighted means where they must be.
 
 use super::lanes;
 use super::scalar::Scalar;
@@ -15,7 +15,7 @@ fn encodings(format: Format) -> std::ops::Range<u64> {
     0..format.sign_bit() << 1
 }
 
-/// Every factor of `bits` bits that is at most 2^-least, and some that leave nothing.
+/// Every factor of `bits` bits with a right shift of `least` to `least + 4`, and some so small that nothing is left.
 fn factors(bits: u32, least: i128) -> impl Iterator<Item = (i128, i128)> + Clone {
     let significands = 1i128 << (bits - 1)..1 << bits;
     let rights = (least..least + 5).chain([20]);

@@ -1,4 +1,4 @@
-//! The lanes' contract in wide integers, read off its formulas one by one.
+//! The lanes' contract in wide integers, written directly from its formulas.
 
 use super::scalar::{Lane, Scalar, fields, floor_and_bit, significand};
 use crate::common::Dyadic;
@@ -15,7 +15,7 @@ fn value(format: Format, bits: u64) -> Dyadic {
     Dyadic::of(format, bits)
 }
 
-/// FLASH-D's rounded update; encodings.
+/// FLASH-D's rounded update, on encodings.
 pub fn rounded(scalar: &Scalar, o: u64, v: u64, u: u64, upper: bool) -> u64 {
     let n = scalar.n;
     let (old, new) = (value(n.accumulator, o), value(n.formats.v, v));
@@ -26,14 +26,14 @@ pub fn rounded(scalar: &Scalar, o: u64, v: u64, u: u64, upper: bool) -> u64 {
     sum.round(n.accumulator)
 }
 
-/// FLASH-D's fused update; encodings.
+/// FLASH-D's fused update, on encodings.
 pub fn fused(scalar: &Scalar, o: u64, v: u64, (m, right): (i128, i128), upper: bool) -> u64 {
     const GG: i128 = 3;
     const J: i128 = 2;
     let n = scalar.n;
     let [p, pa, wm] =
         [n.formats.v.precision(), n.accumulator.precision(), scalar.weight_bits()].map(i128::from);
-    // The value in the accumulator's exponents.
+    // The value in a format with the accumulator's exponents.
     let v = encode(n.value, decode(n.formats.v, v));
     let ((sign_o, sig_o, e_o), (sign_v, sig_v, e_v)) = (fields(n.accumulator, o), fields(n.value, v));
     let e_max = e_o.max(e_v);
@@ -57,12 +57,12 @@ pub fn fixed_value(format: Format, v: u64, x: i128, bits: u32) -> (i128, bool) {
     (sign * (m + g).min(largest), false)
 }
 
-/// FLASH-D's fixed-point update; two's complement numbers.
+/// FLASH-D's fixed-point update, on two's complement numbers.
 pub fn fixed(scalar: &Scalar, o: i128, v: i128, (m, right): (i128, i128), upper: bool) -> i128 {
     let bits = scalar.config.lane_bits();
     let kk = bits.o - bits.v;
     let short = o >> kk;
-    // Never more than the distance of o and v: what o has below v's places is left out of it.
+    // At most the distance of o and v: the bits of o below v's last place do not count.
     let (up, distance) = if v > short { (true, v - short - 1) } else { (false, short - v) };
     let q2 = down((distance * m) << (kk + 1), i128::from(bits.w) - 1 + right);
     let way = (q2 + 1) >> 1;
@@ -76,11 +76,11 @@ pub fn fixed(scalar: &Scalar, o: i128, v: i128, (m, right): (i128, i128), upper:
     new
 }
 
-/// FLASH-D's accumulator in a lane of its own range, before a value: what it is relative to from now on, and the number.
+/// FLASH-D's ranged lane before the update with a value: returns the new exponent and the aligned accumulator.
 pub fn ranged(scalar: &Scalar, (o, e): (i128, i128), v: u64, first: bool) -> (i128, i128) {
     let (bits, format) = (scalar.config.lane_bits(), scalar.n.formats.v);
     let (_, sig, field) = fields(format, v);
-    // A zero is below every other value; where there are subnormals it has their exponent.
+    // A zero has the least exponent: that of subnormals, if the format has them.
     let x = match (sig, format.subnormals) {
         (0, Subnormals::Flushed) => 0,
         (0, Subnormals::Supported) => 1,
@@ -100,7 +100,7 @@ pub fn sum(scalar: &Scalar, o: i128, v: u64, x: i128, lane: (i128, i128, i128)) 
     let (m, right, delta) = lane;
     let (bits, format) = (scalar.config.lane_bits(), scalar.n.formats.v);
     let (wm, fa2) = (scalar.lane_factor_bits(), scalar.config.fa2());
-    // The log-reference's exponentials count half.
+    // The log-reference's factor is half the exponential, so the product goes right by a place less.
     let half = i128::from(fa2 == Some(Fa2Variant::LogReference));
     let (sign, mut sig, mut field) = fields(format, v);
     let over = sig != 0 && field > x;
@@ -111,11 +111,11 @@ pub fn sum(scalar: &Scalar, o: i128, v: u64, x: i128, lane: (i128, i128, i128)) 
     let (floor, g) = floor_and_bit(sig * m, (i128::from(bits.o) - 1 - down_by) as i32);
     let width = bits.o + if fa2 == Some(Fa2Variant::Fixed) { 16 } else { 2 };
     let new = down(o, delta) + sign * (floor + g);
-    // Two's complement of that many bits.
+    // Wraps to two's complement of `width` bits.
     ((new << (128 - width)) >> (128 - width), over)
 }
 
-/// FA2's float update; encodings.
+/// FA2's float update, on encodings.
 pub fn scaled(scalar: &Scalar, o: u64, v: u64, (m, shift): (i128, i128), moved: bool) -> u64 {
     let n = scalar.n;
     let e = Dyadic { mantissa: m, exponent: -shift as i32 };
@@ -125,7 +125,7 @@ pub fn scaled(scalar: &Scalar, o: u64, v: u64, (m, shift): (i128, i128), moved: 
     addend.add(product).round(n.accumulator)
 }
 
-/// An accumulator with delta less in its exponent, below the smallest normal number cut at the quantum; encodings.
+/// An accumulator times `2^-delta`, on encodings; below the smallest normal number it is truncated to the quantum.
 fn rescaled(format: Format, o: u64, delta: i128) -> u64 {
     let (sign, significand, field) = fields(format, o);
     let field = field - delta;
@@ -140,10 +140,10 @@ fn rescaled(format: Format, o: u64, delta: i128) -> u64 {
     if kept == 0 { 0 } else { magnitude as u64 | if sign < 0 { format.sign_bit() } else { 0 } }
 }
 
-/// One query's lanes: encodings of the accumulator, or two's complement numbers.
+/// The lanes of a query: accumulators as encodings, or as two's complement numbers.
 pub struct Lanes {
     o: Vec<i128>,
-    /// What each is relative to, where lanes have a range of their own.
+    /// The exponent of each accumulator, for ranged lanes.
     e: Vec<i128>,
     x: i128,
     pub overflow: bool,
@@ -187,7 +187,7 @@ impl Lanes {
         }
     }
 
-    /// The results' encodings.
+    /// The results as encodings.
     pub fn results(&self, scalar: &Scalar) -> Vec<u64> {
         self.o.iter().zip(&self.e).map(|(&o, &e)| self.result(scalar, o, e)).collect()
     }
@@ -196,17 +196,17 @@ impl Lanes {
         let (n, config) = (scalar.n, scalar.config);
         let format = n.formats.o;
         let bits = config.lane_bits();
-        // Exponent of a fixed-point accumulator's last place.
+        // The exponent of a fixed-point accumulator's last place.
         let x = if config.has_ranged_lanes() { e } else { self.x };
         let unit = x as i32 - n.formats.v.bias + 1 - (bits.o as i32 - 1);
         if config.design() == Design::FlashD {
             return match config.update() {
                 Some(Update::Fixed | Update::Ranged) => {
-                    // Four bits more than the value has.
+                    // The result has four bits more than a value.
                     let cut = bits.o.saturating_sub(bits.v + 4);
                     Dyadic { mantissa: o >> cut, exponent: unit + cut as i32 }.round(format)
                 }
-                // A zero that is left of an underflow keeps its sign.
+                // A zero keeps its sign.
                 _ if decode(n.accumulator, o as u64) == 0.0 => {
                     encode(format, decode(n.accumulator, o as u64))
                 }
@@ -231,7 +231,7 @@ impl Lanes {
                     return 0;
                 }
                 let wm = scalar.lane_factor_bits();
-                // A quarter of the reciprocal, of an l above 1/4.
+                // A quarter of the reciprocal, because l may be as small as 1/4.
                 let (m, right) = significand(r, vr + 1, i128::from(right) + 2, wm);
                 let length = (format.precision() as i32 + 3).max(n.formats.v.precision() as i32);
                 let excess = o.abs().ilog2() as i32 + 1 - length;

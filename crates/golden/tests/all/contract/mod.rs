@@ -1,5 +1,5 @@
-//! The model of every variant against its numeric contract, bit by bit: a slow second reading in wide integers,
-//! which shares the tables and nothing else.
+//! The model of every variant against its numeric contract, bit by bit: a slow second implementation in wide integers,
+//! which shares only the tables with the model.
 
 mod exhaustive;
 mod lanes;
@@ -24,12 +24,12 @@ struct Operands {
     q: Vec<u64>,
     k: Vec<u64>,
     v: Vec<u64>,
-    /// What is added to the scores of keys.
+    /// Biases of the keys.
     biases: Vec<u64>,
     v_exponent: u64,
 }
 
-/// Random operands of every magnitude and kind.
+/// Random operands: sometimes equal scores, scores beyond all limits, special values, and other exponents.
 fn operands(rng: &mut crate::common::Rng, config: &CoreConfig, keys: usize) -> Operands {
     let (Formats { q: q_format, k: k_format, v: format, .. }, Lengths { k: d, v: dv }) =
         (config.formats(), config.lengths());
@@ -72,7 +72,7 @@ fn operands(rng: &mut crate::common::Rng, config: &CoreConfig, keys: usize) -> O
     Operands { q, k, v, biases, v_exponent }
 }
 
-/// Runs both and compares everything that a result holds but the count of saturated roundings.
+/// Runs model and contract, and compares everything in the results except the count of saturated roundings.
 fn check(config: &CoreConfig, o: &Operands, case: &str) {
     config.validate().expect("a valid configuration");
     let n = Numerics::new(config);
@@ -106,7 +106,7 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
         overflow |= wanted.overflow;
     }
     let QueryResult { o: got, invalid: got_invalid, overflow: got_overflow, .. } = result;
-    // Where every operation is rounded, signs of zeros are those of IEEE 754 and have their own tests.
+    // Lanes that round every operation give zeros the signs of IEEE 754, which have their own tests.
     let signed = config.has_fixed_lanes() || config.update() == Some(Update::Fused);
     let bits = |o: &[u64]| -> Vec<u64> {
         o.iter().map(|&o| if signed || decode(formats.o, o) != 0.0 { o } else { 0 }).collect()
@@ -167,7 +167,7 @@ fn check_all(seed: u64, rounds: u64, varied: bool) {
     }
 }
 
-/// Formats of q, k, v and o drawn one by one, and lengths of keys and values too.
+/// Draws the formats of q, k, v and o independently, and the lengths of keys and values.
 fn check_mixed(seed: u64, rounds: u64) {
     let cases: Vec<_> = (0..rounds).flat_map(|round| variants(2, Format::BF16).map(|c| (round, c))).collect();
     cases.into_par_iter().enumerate().for_each(|(case, (round, mut config))| {

@@ -1,4 +1,4 @@
-//! The scalar units' contract in wide integers, read off its formulas one by one.
+//! The scalar units' contract in wide integers, written directly from its formulas.
 
 use super::scales::operands;
 use crate::common::Dyadic;
@@ -7,7 +7,7 @@ use flashd_spec::format::Format;
 use flashd_spec::numerics::{BIAS, LOG2E, LOG2E_FRACTION, Numerics};
 use flashd_spec::pwl::Table;
 
-/// `x 2^-places`, half up.
+/// `x 2^-places`, rounded half up.
 pub fn round_half_up(x: i128, places: i32) -> i128 {
     match places {
         ..=0 => x << -places,
@@ -16,7 +16,7 @@ pub fn round_half_up(x: i128, places: i32) -> i128 {
     }
 }
 
-/// `floor(x 2^exponent)` and the bit below, of a natural number.
+/// `floor(x 2^exponent)` and the bit below it, for `x >= 0`.
 pub fn floor_and_bit(x: i128, exponent: i32) -> (i128, i128) {
     match exponent {
         0.. => (x << exponent, 0),
@@ -25,7 +25,7 @@ pub fn floor_and_bit(x: i128, exponent: i32) -> (i128, i128) {
     }
 }
 
-/// The integer nearest to `x 2^exponent`, ties to even; beyond all limits for a large exponent.
+/// The integer nearest to `x 2^exponent`, ties to even. For a large exponent any number beyond all limits.
 fn nearest_even(x: i128, exponent: i32) -> i128 {
     let (floor, half) = floor_and_bit(x, exponent.min(90));
     let below_half = match exponent {
@@ -41,7 +41,7 @@ fn look_up(table: &Table, k: u64, f: u64) -> i128 {
     table.eval(entry as usize, f & ((1 << table.offset_bits) - 1)) as i128
 }
 
-/// `(m, right)` of a value with `width` bits.
+/// A value of `width` bits, times `2^-k`, as a factor `(m, right)` with a significand of `wm` bits.
 pub fn significand(value: i128, width: u32, k: i128, wm: u32) -> (i128, i128) {
     let mut zeros = (0..width).rev().take_while(|&bit| value >> bit & 1 == 0).count() as i128;
     let mut m = round_half_up(value << zeros, width as i32 - wm as i32);
@@ -52,16 +52,16 @@ pub fn significand(value: i128, width: u32, k: i128, wm: u32) -> (i128, i128) {
     (m, k + zeros)
 }
 
-/// What a step asks of the lanes.
+/// What a step does in the lanes.
 #[derive(Clone, Copy, Debug)]
 pub enum Lane {
     Hold,
-    /// FLASH-D, the factor rounded to the format, an encoding.
+    /// FLASH-D, with a factor rounded to the format, as an encoding.
     Rounded {
         u: u64,
         upper: bool,
     },
-    /// FLASH-D, a factor `m 2^-(WM-1) 2^-right`.
+    /// FLASH-D, with a factor `m 2^-(WM-1) 2^-right`.
     Blend {
         m: i128,
         right: i128,
@@ -87,7 +87,7 @@ pub enum Lane {
     },
 }
 
-/// A step as recorded, but for the action, which follows from the lanes'.
+/// A step as recorded, without the action, which follows from `lane`.
 #[derive(Debug)]
 pub struct Outcome {
     pub s: i128,
@@ -105,7 +105,7 @@ pub struct Scalar<'a> {
     /// Log-sum-exp, maximum, or the reference's exponent.
     reference: Option<i128>,
     pub l: i128,
-    /// What is left of the hold rule's budget, as a fraction `room 2^-R` of it.
+    /// What is left of the hold rule's budget, `room 2^-R` of the whole.
     room: i128,
 }
 
@@ -121,7 +121,7 @@ impl<'a> Scalar<'a> {
     fn natural(&self, q: &[u64], k: &[u64]) -> i128 {
         let n = self.n;
         let (formats, fraction) = (n.formats, n.natural_fraction() as i32);
-        // Of a rounded product, that of both operands.
+        // The format that products are rounded to, which both operands have.
         let format = formats.q;
         let limit = (1i128 << (n.score_integer as i32 + fraction)) - 1;
         let pairs = || q.iter().zip(k).map(|(&q, &k)| Dyadic::of(formats.q, q).mul(Dyadic::of(formats.k, k)));
@@ -162,7 +162,7 @@ impl<'a> Scalar<'a> {
         round_half_up(natural * i128::from(LOG2E), places).clamp(-limit, limit)
     }
 
-    /// `k`, `f`.
+    /// Octave k and offset f of a magnitude with `fraction` fraction bits.
     fn argument(&self, magnitude: i128, fraction: u32) -> (u64, u64) {
         let b = self.n.exp.value_fraction;
         let largest = (1i128 << self.n.octave_argument_bits()) - 1;
@@ -170,7 +170,7 @@ impl<'a> Scalar<'a> {
         (t >> b, t & ((1 << b) - 1))
     }
 
-    /// FLASH-D's argument is cut, and a negative one counts a unit less.
+    /// Octave and offset of FLASH-D's argument, which is truncated; a negative x counts as `-1 - x`.
     fn cut_argument(&self, x: i128, fraction: u32) -> (u64, u64) {
         let b = self.n.exp.value_fraction;
         let largest = (1i128 << self.n.octave_argument_bits()) - 1;
@@ -178,7 +178,7 @@ impl<'a> Scalar<'a> {
         (t >> b, t & ((1 << b) - 1))
     }
 
-    /// `bias log2(e)` in the score's last places, half away from zero.
+    /// `bias log2(e)` in units of the score's last place, rounded half away from zero.
     fn bias(&self, bits: u64) -> i128 {
         let Dyadic { mantissa, exponent } = Dyadic::of(BIAS, bits);
         let places = exponent + self.score_fraction() as i32 - LOG2E_FRACTION as i32;
@@ -195,7 +195,7 @@ impl<'a> Scalar<'a> {
             _ => self.score(natural()),
         };
         let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
-        // A bias saturates before it is added, as the score does.
+        // The bias saturates before it is added, and so does the score.
         let bias = bias.map_or(0, |bits| self.bias(bits).clamp(-limit, limit));
         let s = (s + bias).clamp(-limit, limit);
         match (self.config.design(), self.config.fa2()) {
@@ -213,12 +213,12 @@ impl<'a> Scalar<'a> {
         self.n.hold_threshold.is_some_and(|t| distance <= -((t as i128) << align))
     }
 
-    /// The budget, read off with what is left instead of what is spent.
+    /// The hold rule with a budget, computed from what is left instead of what is spent.
     fn budget_holds(&mut self, x: i128) -> bool {
         let Hold::Budget(fraction) = self.config.hold() else {
             return false;
         };
-        // b, R and c as the documentation has them.
+        // b, R and c of the documentation.
         let (b, register, reserve) = (i128::from(fraction) + 2, 16, 2);
         let all = 1i128 << register;
         let floor = x.div_euclid(1 << self.n.state_fraction);
@@ -228,7 +228,7 @@ impl<'a> Scalar<'a> {
             return true;
         }
         self.room = match floor {
-            // Less than a unit comes back from beyond the register, and all but a unit.
+            // Far below L nothing comes back, far above it all but a unit.
             ..0 => self.room + (all - self.room).div_euclid(1 << (1 - floor).min(100)),
             _ => all + (self.room - all).div_euclid(1 << floor.clamp(1, 100)),
         };
@@ -244,12 +244,12 @@ impl<'a> Scalar<'a> {
         self.n.formats.v.precision().max(self.n.formats.o.precision())
     }
 
-    /// Significand bits of a float lane's weight: those of v and o unless they are given.
+    /// Significand bits of a float lane's weight: those of v and o, unless the configuration has others.
     pub fn weight_bits(&self) -> u32 {
         self.config.weight_bits.unwrap_or(self.precision())
     }
 
-    /// Of FA2's shared factor, which also is the reciprocal.
+    /// Significand bits of FA2's shared factor, which is also the reciprocal.
     pub fn shared_bits(&self) -> u32 {
         self.config.weight_bits.unwrap_or(0).max(self.precision() + 3)
     }
@@ -419,7 +419,7 @@ impl<'a> Scalar<'a> {
         if !first && self.holds(x, fs) {
             return Self::held(s, x);
         }
-        // The ceiling.
+        // The jump of the reference: x rounded up to whole octaves, at least 0.
         let jump = -((-x).min(0) >> fs);
         let (k, f) = self.argument((jump << fs) - x, fs);
         let (m, right) = significand(look_up(&n.exp.exp, 0, f), n.exp.value_fraction + 1, k.into(), wm);
@@ -434,7 +434,7 @@ impl<'a> Scalar<'a> {
         Outcome { s, x, w, upper: delta > 0, lane: Lane::Sum { m, right, delta }, overflow: false }
     }
 
-    /// `r` (VR fraction bits) and `top - FL` of `1/l = r 2^-VR 2^-(top - FL)`.
+    /// `r` (VR fraction bits) and `top - FL`, with `1/l = r 2^-VR 2^-(top - FL)`.
     pub fn reciprocal(&self) -> (i128, i32) {
         let n = &self.n.reciprocal;
         let bits = n.table.value_fraction;

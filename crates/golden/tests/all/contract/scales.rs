@@ -7,24 +7,24 @@ use flashd_spec::format::{Format, Scale};
 use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION};
 use rand::RngExt;
 
-/// An operand: its elements' format, what multiplies them, and how many there are.
+/// A vector of d elements with scales.
 #[derive(Clone, Copy)]
 pub struct Operand {
     pub format: Format,
     pub scale: Scale,
     pub d: usize,
-    /// What elements with their scales are.
+    /// Format of an element times its scale.
     pub product: Format,
 }
 
-/// Queries, keys and values.
+/// The operands of queries, keys and values.
 pub fn operands(config: &CoreConfig) -> [Operand; 3] {
     let (f, s, p) = (config.formats(), config.scales(), config.products());
     let of = |format, scale, d, product| Operand { format, scale, d, product };
     [of(f.q, s.q, config.d, p.q), of(f.k, s.k, config.d, p.k), of(f.v, s.v, config.dv(), p.v)]
 }
 
-/// A scale in words of its own: `significand 2^exponent`, and whether it is none that a scale may be.
+/// A scale, `significand 2^exponent`; `bad`: it makes the query invalid.
 struct Number {
     significand: i128,
     exponent: i32,
@@ -32,7 +32,7 @@ struct Number {
 }
 
 impl Operand {
-    /// Bits of a scale, and elements that share one.
+    /// Bits of a scale, and how many elements share one.
     fn shape(self) -> (u32, usize) {
         match self.scale {
             Scale::None => (0, self.d),
@@ -43,7 +43,7 @@ impl Operand {
         }
     }
 
-    /// Vectors with scales behind each: mostly at or below one, some of any kind.
+    /// Adds random scales behind each vector: most at or below one, some of any kind.
     pub fn with_scales(self, rng: &mut Rng, elements: Vec<u64>) -> Vec<u64> {
         let (bits, shared) = self.shape();
         if bits == 0 {
@@ -66,7 +66,7 @@ impl Operand {
         let mut all = Vec::new();
         for row in elements.chunks(self.d) {
             all.extend(row);
-            // A long number, cut into words.
+            // The scales as one string of bits, cut into words.
             let mut low: Vec<bool> = Vec::new();
             for _ in 0..self.d.div_ceil(shared) {
                 let scale = scale();
@@ -111,7 +111,7 @@ impl Operand {
         (0..self.d).any(|i| self.format.is_special(row[i]) || self.number(row, i).bad)
     }
 
-    /// The elements of a vector with their scales, but for the significands of bf16 scales, as encodings of their product's format.
+    /// The elements of a vector times their scales, without the significands of bf16 scales, as encodings of `product`.
     pub fn products(self, row: &[u64]) -> Vec<u64> {
         if self.product == self.format {
             return row[..self.d].to_vec();
@@ -131,7 +131,7 @@ impl Operand {
             if magnitude == 0 {
                 return sign;
             }
-            // The leading one where the hidden bit is.
+            // Moves the leading one to the place of the hidden bit.
             let places = self.product.fraction_bits as i32 - magnitude.ilog2() as i32;
             let significand = if places < 0 { magnitude >> -places } else { magnitude << places };
             let field = exponent + scale - places + self.product.fraction_bits as i32 + self.product.bias;
@@ -143,10 +143,11 @@ impl Operand {
 }
 
 impl Scalar<'_> {
-    /// The product of both scales of vectors and `log2(e)` in 16 bits, and the power of two beside it.
+    /// The product of both vectors' scales and `log2(e)`: 16 bits, and the exponent of a power of two that multiplies
+    /// them.
     fn multiplier(&self, q: &[u64], k: &[u64]) -> (i128, i32) {
         let [of_q, of_k, _] = operands(self.config);
-        // Seven fraction bits each, whatever a scale has.
+        // Seven fraction bits for each scale, also for a power of two.
         let part = |operand: Operand, row: &[u64]| match operand.scale {
             Scale::Row => {
                 let Number { significand, exponent, .. } = operand.number(row, 0);
@@ -159,11 +160,11 @@ impl Scalar<'_> {
             _ => (128, -7),
         };
         let ((mq, eq), (mk, ek)) = (part(of_q, q), part(of_k, k));
-        // 31 bits at most, of which the lowest 15 are rounded away.
+        // At most 31 bits, of which the lowest 15 are rounded away.
         (round_half_up(mq * mk * i128::from(LOG2E), 15), 15 - LOG2E_FRACTION as i32 + eq + ek)
     }
 
-    /// Integers, multiplied and added exactly, times both scales and `log2(e)` in 16 bits, rounded once.
+    /// The score of integers: the exact dot product times the multiplier of 16 bits, rounded once.
     pub(super) fn exact_score(&self, q: &[u64], k: &[u64]) -> i128 {
         let (d, f) = (self.config.d, self.config.formats());
         let number = |format, bits| Dyadic::of(format, bits).mantissa;
@@ -171,15 +172,15 @@ impl Scalar<'_> {
         let (multiplier, exponent) = self.multiplier(q, k);
         let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
         let exponent = exponent + self.n.score_shift + self.score_fraction() as i32;
-        // So far left everything that is not zero saturates.
+        // With a left shift of 60 everything but zero saturates.
         round_half_up(dot * multiplier, -exponent.min(60)).clamp(-limit, limit)
     }
 
-    /// The natural score times the significands of scales and `log2(e)`, rounded once.
+    /// The natural score times the multiplier of 16 bits, rounded once.
     pub(super) fn multiplied_score(&self, natural: i128, q: &[u64], k: &[u64]) -> i128 {
         let (multiplier, _) = self.multiplier(q, k);
         let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
-        // Seven fraction bits of each significand and those of log2(e), less the 15 that are rounded away.
+        // Fraction bits: seven of each significand and those of log2(e), minus the 15 that are rounded away.
         let places = (14 + LOG2E_FRACTION - 15 + self.n.natural_fraction() - self.score_fraction()) as i32;
         round_half_up(natural * multiplier, places).clamp(-limit, limit)
     }

@@ -1,4 +1,4 @@
-//! The operands of fixed-point lanes against those of the model.
+//! The operands of fixed-point lanes in the vector model against those of the model.
 
 use flashd_golden::parts::{Blending, Survey};
 use flashd_golden::{Isa, Model, fixed_value};

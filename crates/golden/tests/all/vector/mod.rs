@@ -1,4 +1,4 @@
-//! The vector engine against the model: every core, every set of instructions, step by step.
+//! The vector model against the model: every core, every set of instructions, step by step.
 
 mod blend;
 mod operands;
@@ -29,15 +29,15 @@ struct Workload {
     v_exponents: Vec<u64>,
     masked: Option<Vec<Vec<bool>>>,
     biases: Option<Vec<Vec<u64>>>,
-    /// Empty, or one for each query, like the partial results.
+    /// The first key of each query; empty if all start with key 0. `restored` is empty or one for each query, too.
     from: Vec<usize>,
     restored: Vec<Option<PartialState>>,
 }
 
-/// What operands are like.
+/// Kinds of random operands.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// As in attention heads.
+    /// Like those of attention heads.
     Normal,
     /// Zeros of both signs, subnormals, specials, and exponents far from each other.
     Hostile,
@@ -118,7 +118,7 @@ fn workload(rng: &mut ChaCha8Rng, config: &CoreConfig, kind: Kind, queries: usiz
     }
 }
 
-/// A state that a core may start from; few of them come from keys.
+/// A random state that a core may be restored from. Few of these result from keys.
 fn state(rng: &mut ChaCha8Rng, config: &CoreConfig) -> PartialState {
     let n = Numerics::new(config);
     let mut scalars = [0; 2];
@@ -126,12 +126,12 @@ fn state(rng: &mut ChaCha8Rng, config: &CoreConfig) -> PartialState {
         *scalar = rng.random::<u64>() & ones(bits);
     }
     if config.state_scalars()[0] == "lse" {
-        // A log-sum-exp is not below the smallest score, and there is never more room than all.
+        // A log-sum-exp is not below the smallest score, and the room is at most the whole budget.
         let least = 1u64 << (n.score_integer + n.state_fraction);
         scalars[0] = rng.random_range(0..3 * least).wrapping_sub(least) & ones(n.state_bits());
         scalars[1] = n.budget.as_ref().map_or(0, |b| scalars[1].min(1 << b.register));
     } else {
-        // A sum holds the key of the maximum at least, and a reference is a score, or a few octaves above one.
+        // A sum has at least the key of the maximum, and a reference is a score, or a few octaves above one.
         scalars[1] |= 1 << n.state_fraction;
         let bits = n.scalar_bits(config)[0];
         if bits != n.score_bits() {
@@ -152,7 +152,7 @@ impl Workload {
         let model = Model::new(config);
         let results = self.with_head(|head| model.run(head.with_steps()));
         if !self.from.is_empty() {
-            // Keys before the first are as masked ones, but no steps.
+            // Keys before the first count as masked, but have no steps.
             let from = |query: usize| self.from[query];
             let hides = |query: usize, key: usize| self.masked.as_ref().is_some_and(|m| m[query][key]);
             let masked = |query: usize, key: usize| key < from(query) || hides(query, key);
@@ -188,7 +188,7 @@ impl Workload {
         self.lengths.iter().sum::<usize>() - self.from.iter().sum::<usize>() + restored
     }
 
-    /// Results with the steps that were watched, and counts.
+    /// Results with the steps that `watch` has seen, and counts.
     fn vector(&self, model: &VectorModel) -> (Vec<QueryResult>, Vec<StepCounts>) {
         let steps: Vec<Mutex<Vec<Step>>> = self.lengths.iter().map(|_| Mutex::default()).collect();
         let watch = |query: usize, first: usize, more: &[Step]| {
@@ -223,7 +223,7 @@ fn compare(config: &CoreConfig, model: &VectorModel, workload: &Workload, what: 
     }
 }
 
-/// All variants and some widths, hold rules and tables that are not their default.
+/// All variants, and some with other widths, hold rules and tables than their defaults.
 fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
     let flash_d = CoreConfig::new(Design::FlashD, d, format);
     let fa2 = CoreConfig::new(Design::Fa2, d, format);
@@ -349,7 +349,7 @@ fn few_queries_give_the_models_bits() {
     let seed = 21;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     for format in [Format::BF16, Format::FP8_E4M3, Format::FP16] {
-        // One query alone, whose elements fill vectors or do not, less than a block, and several blocks.
+        // A single query whose elements fill whole vectors or do not, less than a block, and several blocks.
         for (queries, d) in [(1, 16), (1, 96), (1, 37), (3, 24), (17, 19), (52, 16)] {
             for config in CoreConfig::variants(d, format) {
                 let partial = config.can_be_partial();
@@ -375,7 +375,7 @@ fn few_queries_give_the_models_bits() {
 
 #[test]
 fn small_values_and_far_scores_give_the_models_bits() {
-    // Between numbers that need no look at underflow and those that do.
+    // Numbers around those below which underflow must be checked.
     let (seed, keys) = (22, 96);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     for (fraction, d, queries) in [(7, 8, 20), (11, 8, 20), (7, 16, 1), (11, 80, 1)] {
@@ -401,7 +401,7 @@ fn small_values_and_far_scores_give_the_models_bits() {
 #[test]
 fn shipped_cores_are_side_by_side() {
     for config in CoreConfig::shipped() {
-        // FA2's fixed-point sums have no kernels either: those that ship for integers.
+        // FA2's fixed-point sums have no kernels. Of these the shared log-reference ships, for integers.
         let sums = config.fa2() == Some(Fa2Variant::SharedLogReference);
         let by_query = config.follows_the_paper() || sums;
         let expected = if by_query { Path::ByQuery } else { Path::SideBySide };

@@ -1,10 +1,10 @@
-//! What is said of encodings, and what is made of them, for every set of instructions.
+//! Surveys and conversions of encodings, for every set of instructions.
 
 use flashd_golden::parts::{Convert, Decoder, Survey, convert_all};
 use flashd_golden::{Isa, decode, v_exponent};
 use flashd_spec::format::Format;
 
-/// All encodings of a format up to 16 bits, else many with all exponents.
+/// All encodings of a format of up to 16 bits; of a wider one, many with all exponents.
 fn encodings(format: Format) -> Vec<u64> {
     let high = format.width().saturating_sub(16);
     (0..1u64 << format.width().min(16))

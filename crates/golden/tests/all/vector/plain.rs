@@ -1,4 +1,4 @@
-//! Attention in f32 against that in f64.
+//! Attention in f32 against attention in f64.
 
 use flashd_golden::f64_attention::safe_softmax;
 use flashd_golden::{Isa, plain_attention};

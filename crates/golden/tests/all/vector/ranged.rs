@@ -1,4 +1,4 @@
-//! Lanes with exponents of their own against the model, where the exponents move often.
+//! Ranged lanes of the vector model against the model, with values whose exponents move often.
 
 use super::{Workload, compare};
 use flashd_golden::units::round_from_f64;
@@ -8,10 +8,10 @@ use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// How the values of a channel follow each other.
+/// How the values of a channel change from key to key.
 #[derive(Clone, Copy, Debug)]
 enum Channel {
-    /// Now and then one is far larger than the others.
+    /// A few are far larger than the others.
     Outliers,
     /// From the smallest to the largest, with zeros between them.
     Growing,
@@ -19,7 +19,7 @@ enum Channel {
     Shrinking,
     /// Subnormals, zeros of both signs, the largest numbers and specials.
     Edges,
-    /// None is zero, and nothing moves after the first keys.
+    /// None is zero, and no exponent moves after the first keys.
     Still,
 }
 
@@ -29,7 +29,7 @@ const CHANNELS: [Channel; 5] =
 fn value(rng: &mut ChaCha8Rng, format: Format, channel: Channel, key: usize, keys: usize) -> u64 {
     let (low, high) = (format.min_exponent() - format.fraction_bits as i32, format.bias - 1);
     let x: f64 = rng.random_range(-2.0..2.0);
-    // Not so far apart that nothing is left of the smaller.
+    // Not so far apart that the smaller values vanish.
     let ramp = |at: usize| (low.max(-24)) + (at * 40 / keys) as i32;
     let by = match (channel, rng.random_range(0..12)) {
         (Channel::Edges, choice) => {
@@ -56,7 +56,7 @@ fn value(rng: &mut ChaCha8Rng, format: Format, channel: Channel, key: usize, key
 
 fn workload(rng: &mut ChaCha8Rng, config: &CoreConfig, queries: usize, keys: usize) -> Workload {
     let mut workload = super::workload(rng, config, super::Kind::Normal, queries, keys);
-    // Most blocks have all kinds of channels, others one.
+    // Most workloads have all kinds of channels, the others one.
     let only = rng.random_bool(0.4).then(|| CHANNELS[rng.random_range(0..CHANNELS.len())]);
     for (i, v) in workload.v.iter_mut().enumerate() {
         let (key, j) = (i / config.d, i % config.d);
@@ -74,7 +74,7 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
     for hold in [Hold::None, Hold::Below(3.0), Hold::Budget(4)] {
         cores.push(CoreConfig { hold: Some(hold), ..core.clone() });
     }
-    // Values with fewer bits than the format, and accumulators that the result takes whole.
+    // Values with fewer bits than the format's significand, and accumulators of which the result drops no bits.
     for (o, v, w) in [(14, 10, 5), (23, 14, 9), (28, 20, 12), (28, 8, 3), (9, 9, 4)] {
         cores.push(CoreConfig { lane: Some(LaneBits { o, v, w }), masks: true, ..core.clone() });
     }
@@ -88,12 +88,13 @@ fn exponents_that_move_give_the_models_bits() {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut side_by_side = 0;
     for (_, format) in Format::NAMED {
-        // One query alone, whose elements fill vectors or do not, less than a block, and several blocks.
+        // A single query whose elements fill whole vectors or do not, less than a block, and several blocks.
         for (queries, d) in [(1, 16), (1, 80), (1, 5), (7, 8), (16, 13), (37, 10)] {
             for config in cores(d, format) {
                 let keys = rng.random_range(1..160);
                 let workload = workload(&mut rng, &config, queries, keys);
-                // Of configurations: how many sets of instructions there are is the machine's.
+                // Counted once for each configuration, because the number of sets of instructions depends on the
+                // machine.
                 side_by_side += usize::from(VectorModel::new(&config).path() == Path::SideBySide);
                 for isa in Isa::available() {
                     let model = VectorModel::new(&config).with_isa(isa);
