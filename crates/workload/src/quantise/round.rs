@@ -76,7 +76,12 @@ pub(crate) fn floor_log2(x: f64) -> i32 {
 }
 
 /// `x * 2^exponent`, rounded once at most (where the result is subnormal).
+#[inline]
 pub(crate) fn scale_by_power_of_two(x: f64, exponent: i32) -> f64 {
+    // Most tensors are taken as they are.
+    if exponent == 0 {
+        return x;
+    }
     // Three steps reach every product; two of them are by 1 unless 2^exponent alone is out of range.
     let mut left = exponent;
     let mut step = || {

@@ -69,6 +69,19 @@ fn zeros(format: ScaleFormat) -> u64 {
     if format == ScaleFormat::E8m0 { 0 } else { format.one() }
 }
 
+/// Appends the encodings of numbers; returns how many of them saturate.
+fn append(format: Format, numbers: impl Iterator<Item = f64>, words: &mut Vec<u64>) -> usize {
+    let largest = format.max_finite();
+    let mut saturated = 0;
+    words.extend(numbers.map(|x| {
+        let bits = round_to(format, x);
+        // What saturates becomes the largest number: few others need the comparison in f64.
+        saturated += usize::from(format.magnitude(bits) == largest && saturates(format, x));
+        bits
+    }));
+    saturated
+}
+
 /// How a vector's elements are scaled and rounded.
 #[derive(Clone, Copy, Debug)]
 pub struct RowEncoding {
@@ -116,17 +129,17 @@ impl RowEncoding {
     /// the largest magnitude over the largest element, rounded up, so that none saturates.
     pub fn encode(self, row: &[f64]) -> (Vec<u64>, usize) {
         let RowEncoding { format, scale, .. } = self;
+        let mut words = Vec::with_capacity(row.len());
         let Some(encoding) = scale.format() else {
-            let saturated = row.iter().filter(|&&x| saturates(format, x)).count();
-            return (row.iter().map(|&x| round_to(format, x)).collect(), saturated);
+            let saturated = append(format, row.iter().copied(), &mut words);
+            return (words, saturated);
         };
-        let (mut words, mut numbers, mut saturated) = (Vec::new(), Vec::new(), 0);
+        let (mut numbers, mut saturated) = (Vec::new(), 0);
         for block in row.chunks(scale.shared_by(row.len()).max(1)) {
             let m = block.iter().fold(0f64, |m, x| m.max(x.abs()));
             let number = self.scale_for(encoding, m);
             let by = self.unit(encoding, number);
-            saturated += block.iter().filter(|&&x| saturates(format, x / by)).count();
-            words.extend(block.iter().map(|x| round_to(format, x / by)));
+            saturated += append(format, block.iter().map(|x| x / by), &mut words);
             numbers.push(number);
         }
         words.extend(pack(&numbers, encoding.bits(), format.width()));
