@@ -151,7 +151,7 @@ const FA2_LAZY_REFERENCE: CoreKind = CoreKind {
 
 /// FlashAttention-2 as the paper draws it: two exponentials, and three multipliers a lane with the division's.
 const FA2_LITERAL: CoreKind = CoreKind {
-    doc: "FlashAttention-2 attention core as the paper draws it: two exponentials, two multipliers a lane.",
+    doc: "FlashAttention-2 attention core as the paper draws it: two exponentials, three multipliers a lane.",
     score: score::format_score,
     scalar_path: literal_softmax,
     lanes: &literal_lane::LITERAL,

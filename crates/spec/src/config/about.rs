@@ -75,7 +75,7 @@ pub static ABOUT: &[About] = &[
     is the first score plus whole octaves, so that the first key needs no product. lazy-reference moves its reference only for a \
     score more than 8 octaves above it, and then by whole octaves, as FlashAttention-4 does: rescaling o is an exponent less, \
     rescaling l a shift. fixed has guard bits for 65,536 keys; log-reference scales by the exponent of l, which saves them. \
-    literal is what the paper draws: two exponentials, two multipliers, everything in the format.",
+    literal is what the paper draws: two exponentials, three multipliers a lane, everything in the format.",
     },
     About {
         field: "update",

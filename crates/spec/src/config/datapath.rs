@@ -36,7 +36,7 @@ pub enum Fa2Variant {
     /// the final scale. The textbook's datapath, hence the alias.
     #[serde(alias = "default")]
     SeparateScale,
-    /// As the paper draws it: two exponentials, two multipliers per lane, every operation in the format.
+    /// As the paper draws it: two exponentials, three multipliers a lane with that of the division, every operation in the format.
     Literal,
     /// As `SeparateScale`, but the lane's multiplier also applies the final scale. It is idle in the cycle after the last key, because the next step is a gap
     /// or a first key, which only loads v.
