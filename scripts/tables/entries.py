@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Callable
 
-from . import errors, power, speed
+from . import errors, faults, power, speed
 
 
 @dataclass
@@ -56,5 +56,11 @@ ENTRIES = {
     "area-periods": _mapped("shortest periods of all variants", power.periods, "3 h", asap7=True),
     "area-arrays": _mapped("arrays beside single cores", power.arrays, "1 h", asap7=True),
     "explore": _mapped("error against power", power.explore, "10 h", heads=True, asap7=True),
+    "operands": Entry("errors by the formats of operands", errors.operands, "3 min", heads=True),
+    "operands-area": _mapped("area and power by the formats of operands", power.operands, "6 h", asap7=True),
+    "operands-int8": _mapped("INT8 beside e4m3", power.integers, "8 h"),
+    # A netlist's faults follow the version of Yosys.
+    "mutation-units": Entry("faults of units that testbenches find", faults.units, "2 h", limit=0.02, tools=faults.TOOLS),
+    "mutation-cores": Entry("faults of cores that testbenches find", faults.cores, "6 h, none after mutation-units", limit=0.02, tools=faults.TOOLS),
     "throughput": Entry("keys a second", speed.throughput, "1 h, most of it Verilator's", limit=0.5, tools=("verilator", "g++", "make")),
 }

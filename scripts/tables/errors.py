@@ -99,6 +99,40 @@ def pairs(context):
     return table
 
 
+OPERANDS = {
+    "bf16": "--format bf16",
+    "bf16 over int8": "--k-format int8 --v-format int8",
+    "int8, results in bf16": "--format int8",
+    "MXINT8, results in bf16": "--format int8 --scales mx",
+    "e4m3, results in bf16": "--format fp8-e4m3 --o-format bf16",
+    "e4m3": "--format fp8-e4m3",
+    "MXFP8 e4m3": "--format fp8-e4m3 --scales mx",
+}
+"""Formats of operands that are compared, and the flags of both designs for them."""
+OPERAND_HEADS = ("bytes-d64", "mixhead-d32")
+"""Models whose heads count; on the sample, which has not both of them, all heads do."""
+
+
+def operands(context):
+    """Mean errors by the formats of operands, beside exact attention on the rounded operands."""
+    table = Table(["operands", "flags", "input", "FLASH-D", "over input", "FA2", "over input"], labels=2)
+    for name, flags in OPERANDS.items():
+        report = context.flashd("accuracy --every 16 --check 0 --by model --no-lengths", heads=True,
+                                cores=[f"--design {design} {flags}" for design in ("flash-d", "fa2")])
+        rows = report["traces"]["formats"][0]["rows"]
+        if context.data is not None:
+            rows = [row for row in rows if row["name"] in OPERAND_HEADS]
+        heads = sum(row["heads"] for row in rows)
+        mean = lambda error: sum(row["heads"] * error(row) for row in rows) / heads
+        exact = mean(lambda row: row["input"]["mean"])
+        cells = [number(percent(exact), lambda x: digits(x, 4))]
+        for i in range(2):
+            error = mean(lambda row: row["cores"][i]["mean"])
+            cells += [number(percent(error), lambda x: digits(x, 4)), number(error / exact, places(3))]
+        table.add([name, f"`{flags}`"], cells)
+    return table
+
+
 def hold_lengths(context):
     """Errors of hold rules over the number of keys."""
     rules = ("budget:9", "12", "none")

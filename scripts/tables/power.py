@@ -1,6 +1,6 @@
 """Tables of area, timing and power. They take Yosys and OpenSTA, and for rows of ASAP7 its Liberty file."""
 
-from .errors import percent, stem
+from .errors import OPERANDS, percent, stem
 from .pages import Cell, Table, digits, number, places
 from .program import OSU018
 
@@ -173,6 +173,43 @@ def periods(context):
         ns = figures["timing"]["minimum_period"]
         through = ", ".join(name for name, _ in figures["timing"]["path"]["through"][1:])
         table.add([f"`{stem(figures['core'])}`"], [number(ns, places(2)), number(1000 / ns, places(0)), number(figures["area"]["total"], places(0)), Cell(through)])
+    return table
+
+
+def port_bytes(manifest):
+    """Bytes that a key and its value take on the ports, the words of their scales among them."""
+    widths = {port["name"]: port["width"] for port in manifest["ports"]}
+    return sum(widths[port] for port in ("k", "v")) / 8
+
+
+def operands(context):
+    """Area and power by the formats of operands, d = 64, and the bytes of a key with its value."""
+    columns = ["um2", "mW", "with glitches"]
+    table = Table(["operands", *(f"FLASH-D: {c}" if c == "um2" else c for c in columns), *(f"FA2: {c}" if c == "um2" else c for c in columns), "bytes a key"], labels=1)
+    for name, flags in OPERANDS.items():
+        report = context.flashd(f"ppa --d 64 --clock 4 --glitches 300 {asap7(context)}", cores=[f"--design {design} {flags}" for design in ("flash-d", "fa2")])
+        cells = []
+        for figures in report:
+            um2, _, plain, glitches = measures(figures)
+            cells += [number(um2, area), number(plain), number(glitches)]
+        table.add([name], cells + [number(port_bytes(context.manifest(f"--design flash-d --d 64 {flags}")), places(0))])
+    return table
+
+
+def integers(context):
+    """INT8 beside e4m3, at two lengths in both libraries."""
+    table = Table(["library, clock", "d", "core", "um2", "mW", "with glitches", "int8's area beside e4m3's, %"], labels=3)
+    for label, flags in libraries(context, table):
+        for d in (16, 64):
+            cores = [f"--design {design} --format {fmt}" for design in ("flash-d", "fa2") for fmt in ("fp8-e4m3", "int8")]
+            e4m3 = None
+            for figures in context.flashd(f"ppa --d {d} {flags} --glitches 300", cores=cores):
+                um2, _, plain, glitches = measures(figures)
+                of_int8 = figures["core"].removesuffix(f"_d{d}").endswith("int8")
+                beside = points(percent(um2 / e4m3 - 1)) if of_int8 else Cell("")
+                e4m3 = um2
+                name = figures["core"].removesuffix(f"_d{d}")
+                table.add([label, str(d), f"`{name}`"], [number(um2, area), number(plain), number(glitches), beside])
     return table
 
 

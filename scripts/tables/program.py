@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from .pages import ROOT
@@ -45,6 +46,27 @@ class Context:
                 given = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "flashd"
             self._program = str(Path(given).resolve())
         return self._program
+
+    def manifest(self, words):
+        """What a core's flags come to, from the manifest that `generate` writes."""
+        with tempfile.TemporaryDirectory() as folder:
+            ran = subprocess.run([self.program, "generate", *shlex.split(words), "--out", folder], cwd=ROOT, stdout=subprocess.DEVNULL)
+            manifests = list(Path(folder).glob("*.json"))
+            if ran.returncode != 0 or len(manifests) != 1:
+                raise Problem(f"flashd generate {words}: exit code {ran.returncode}")
+            return json.loads(manifests[0].read_text(encoding="utf-8"))
+
+    def xtask(self, words):
+        """What a check of `cargo xtask` prints as JSON."""
+        command = f"cargo xtask {words}"
+        self.commands.append(command)
+        if command not in self._said:
+            print(f"$ {command}", file=sys.stderr)
+            ran = subprocess.run([*shlex.split(command), "--json"], cwd=ROOT, stdout=subprocess.PIPE, env={**os.environ, "FLASHD": self.program})
+            if ran.returncode not in (0, 1) or not ran.stdout:
+                raise Problem(f"{command}: exit code {ran.returncode}")
+            self._said[command] = json.loads(ran.stdout)
+        return self._said[command]
 
     def flashd(self, words, heads=False, cores=()):
         """What a command prints as JSON. `words` are as one types them; `heads` adds --data, `cores` a --core each."""
