@@ -36,7 +36,7 @@ def asap7(context):
     from .program import Problem
 
     if context.liberty is None:
-        raise Problem("this table is of ASAP7: --liberty names its file, see docs/guide/bindings.md")
+        raise Problem("this table is of ASAP7: --liberty names its file, see docs/guide/data.md")
     return f"--liberty {context.liberty}"
 
 
