@@ -34,8 +34,9 @@ def command(*arguments, **flags):
                     print(line, end="", file=sys.stderr, flush=True)
 
         listener = threading.Thread(target=listen)
-        listener.start()
         try:
+            # In here: an interrupt from now on must reach the program, or the listener would wait for its end.
+            listener.start()
             output = program.stdout.read()
         except KeyboardInterrupt:
             # In a notebook the signal is Python's alone.
@@ -43,7 +44,8 @@ def command(*arguments, **flags):
             raise
         finally:
             program.wait()
-            listener.join()
+            if listener.is_alive():
+                listener.join()
     if program.returncode == 0:
         return json.loads(output)
     text = said[-1] if said else f"exit code {program.returncode}"

@@ -394,6 +394,31 @@ class Files(unittest.TestCase):
             _, said = python.communicate(timeout=60)
         self.assertIn("KeyboardInterrupt", said)
 
+    def test_an_interrupt_while_the_listener_starts_ends_the_command(self):
+        code = """
+import os, signal, threading, time, flashd
+start = threading.Thread.start
+def interrupted(thread):
+    start(thread)
+    # Late enough that the program has begun its work.
+    time.sleep(2)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(1)
+threading.Thread.start = interrupted
+flashd.explore(errors_only=True)
+"""
+        # Without what earlier runs have kept, the grid takes longer than is waited here: it ends because of the signal.
+        with tempfile.TemporaryDirectory() as cache:
+            environment = {**os.environ, "XDG_CACHE_HOME": cache}
+            python = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True, env=environment)
+            with python:
+                try:
+                    _, said = python.communicate(timeout=60)
+                finally:
+                    if python.poll() is None:
+                        os.killpg(python.pid, signal.SIGKILL)
+        self.assertIn("KeyboardInterrupt", said)
+
 
 class Errors(unittest.TestCase):
     """What is wrong is a ValueError with the command line's text."""
