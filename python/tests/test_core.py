@@ -386,7 +386,8 @@ class Files(unittest.TestCase):
         self.assertTrue(all(row["format"] == "fp8-e4m3" and 0 < row["errors.mean"] < 0.02 for row in rows))
 
     def test_a_command_ends_with_its_caller(self):
-        code = "import flashd\nflashd.explore(errors_only=True)"
+        # Where tests run in the background of a shell, interrupts are ignored unless Python's handler is set.
+        code = "import signal, flashd\nsignal.signal(signal.SIGINT, signal.default_int_handler)\nflashd.explore(errors_only=True)"
         # Its own group: the signal is for Python alone, as in a notebook.
         with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True) as python:
             time.sleep(2)
@@ -397,6 +398,7 @@ class Files(unittest.TestCase):
     def test_an_interrupt_while_the_listener_starts_ends_the_command(self):
         code = """
 import os, signal, threading, time, flashd
+signal.signal(signal.SIGINT, signal.default_int_handler)
 start = threading.Thread.start
 def interrupted(thread):
     start(thread)
