@@ -385,20 +385,34 @@ class Files(unittest.TestCase):
         self.assertEqual({row["variant"] for row in rows}, {"flash_d_fixed", "flash_d_rounded", "fa2"})
         self.assertTrue(all(row["format"] == "fp8-e4m3" and 0 < row["errors.mean"] < 0.02 for row in rows))
 
-    def test_a_command_ends_with_its_caller(self):
+    def interrupted(self, before, signalled):
+        """What Python says that an interrupt ends while it explores; `before` is code that runs first, `signalled` gets the process."""
         # Where tests run in the background of a shell, interrupts are ignored unless Python's handler is set.
-        code = "import signal, flashd\nsignal.signal(signal.SIGINT, signal.default_int_handler)\nflashd.explore(errors_only=True)"
-        # Its own group: the signal is for Python alone, as in a notebook.
-        with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True) as python:
+        code = f"import signal, flashd\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n{before}\nflashd.explore(errors_only=True)"
+        # Without what earlier runs have kept, the grid takes longer than is waited here: it ends because of the signal.
+        with tempfile.TemporaryDirectory() as cache:
+            environment = {**os.environ, "XDG_CACHE_HOME": cache}
+            # Its own group: the signal is for Python alone, as in a notebook.
+            python = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True, env=environment)
+            with python:
+                try:
+                    signalled(python)
+                    _, said = python.communicate(timeout=60)
+                finally:
+                    if python.poll() is None:
+                        os.killpg(python.pid, signal.SIGKILL)
+        return said
+
+    def test_a_command_ends_with_its_caller(self):
+        def signalled(python):
             time.sleep(2)
             python.send_signal(signal.SIGINT)
-            _, said = python.communicate(timeout=60)
-        self.assertIn("KeyboardInterrupt", said)
+
+        self.assertIn("KeyboardInterrupt", self.interrupted("", signalled))
 
     def test_an_interrupt_while_the_listener_starts_ends_the_command(self):
-        code = """
-import os, signal, threading, time, flashd
-signal.signal(signal.SIGINT, signal.default_int_handler)
+        before = """
+import os, threading, time
 start = threading.Thread.start
 def interrupted(thread):
     start(thread)
@@ -407,19 +421,8 @@ def interrupted(thread):
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(1)
 threading.Thread.start = interrupted
-flashd.explore(errors_only=True)
 """
-        # Without what earlier runs have kept, the grid takes longer than is waited here: it ends because of the signal.
-        with tempfile.TemporaryDirectory() as cache:
-            environment = {**os.environ, "XDG_CACHE_HOME": cache}
-            python = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True, env=environment)
-            with python:
-                try:
-                    _, said = python.communicate(timeout=60)
-                finally:
-                    if python.poll() is None:
-                        os.killpg(python.pid, signal.SIGKILL)
-        self.assertIn("KeyboardInterrupt", said)
+        self.assertIn("KeyboardInterrupt", self.interrupted(before, lambda python: None))
 
 
 class Errors(unittest.TestCase):

@@ -184,8 +184,7 @@ def port_bytes(manifest):
 
 def operands(context):
     """Area and power by the formats of operands, d = 64, and the bytes of a key with its value."""
-    columns = ["um2", "mW", "with glitches"]
-    table = Table(["operands", *(f"FLASH-D: {c}" if c == "um2" else c for c in columns), *(f"FA2: {c}" if c == "um2" else c for c in columns), "bytes a key"], labels=1)
+    table = Table(["operands", "FLASH-D: um2", "mW", "with glitches", "FA2: um2", "mW", "with glitches", "bytes a key"], labels=1)
     for name, flags in OPERANDS.items():
         report = context.flashd(f"ppa --d 64 --clock 4 --glitches 300 {asap7(context)}", cores=[f"--design {design} {flags}" for design in ("flash-d", "fa2")])
         cells = []
@@ -202,14 +201,13 @@ def integers(context):
     for label, flags in libraries(context, table):
         for d in (16, 64):
             cores = [f"--design {design} --format {fmt}" for design in ("flash-d", "fa2") for fmt in ("fp8-e4m3", "int8")]
-            e4m3 = None
-            for figures in context.flashd(f"ppa --d {d} {flags} --glitches 300", cores=cores):
-                um2, _, plain, glitches = measures(figures)
-                of_int8 = figures["core"].removesuffix(f"_d{d}").endswith("int8")
-                beside = points(percent(um2 / e4m3 - 1)) if of_int8 else Cell("")
-                e4m3 = um2
-                name = figures["core"].removesuffix(f"_d{d}")
-                table.add([label, str(d), f"`{name}`"], [number(um2, area), number(plain), number(glitches), beside])
+            report = context.flashd(f"ppa --d {d} {flags} --glitches 300", cores=cores)
+            for e4m3, int8 in zip(report[::2], report[1::2]):
+                beside = points(percent(measures(int8)[0] / measures(e4m3)[0] - 1))
+                for figures, cell in ((e4m3, Cell("")), (int8, beside)):
+                    um2, _, plain, glitches = measures(figures)
+                    name = figures["core"].removesuffix(f"_d{d}")
+                    table.add([label, str(d), f"`{name}`"], [number(um2, area), number(plain), number(glitches), cell])
     return table
 
 

@@ -56,17 +56,23 @@ class Context:
                 raise Problem(f"flashd generate {words}: exit code {ran.returncode}")
             return json.loads(manifests[0].read_text(encoding="utf-8"))
 
+    def _json(self, shown, command, env=None):
+        """What a command prints as JSON; it runs once, however many tables ask for it."""
+        key = tuple(command)
+        if key not in self._said:
+            print(f"$ {shown}", file=sys.stderr)
+            ran = subprocess.run([*command, "--json"], cwd=ROOT, stdout=subprocess.PIPE, env=env)
+            # 1 is a check that failed, with figures all the same; what they are is compared.
+            if ran.returncode not in (0, 1) or not ran.stdout:
+                raise Problem(f"{shown}: exit code {ran.returncode}")
+            self._said[key] = json.loads(ran.stdout)
+        return self._said[key]
+
     def xtask(self, words):
         """What a check of `cargo xtask` prints as JSON."""
         command = f"cargo xtask {words}"
         self.commands.append(command)
-        if command not in self._said:
-            print(f"$ {command}", file=sys.stderr)
-            ran = subprocess.run([*shlex.split(command), "--json"], cwd=ROOT, stdout=subprocess.PIPE, env={**os.environ, "FLASHD": self.program})
-            if ran.returncode not in (0, 1) or not ran.stdout:
-                raise Problem(f"{command}: exit code {ran.returncode}")
-            self._said[command] = json.loads(ran.stdout)
-        return self._said[command]
+        return self._json(command, shlex.split(command), env={**os.environ, "FLASHD": self.program})
 
     def flashd(self, words, heads=False, cores=()):
         """What a command prints as JSON. `words` are as one types them; `heads` adds --data, `cores` a --core each."""
@@ -75,14 +81,6 @@ class Context:
             command += ["--core", core]
         if heads and self.data is not None:
             command += ["--data", str(self.data)]
-        key = tuple(command)
         names = {str(self.data): "traces", str(self.liberty): "asap7.lib"}
         self.commands.append(f"flashd {shlex.join(names.get(word, word) for word in command)}".replace(f"{self.root}/", ""))
-        if key not in self._said:
-            print(f"$ flashd {shlex.join(command)}", file=sys.stderr)
-            ran = subprocess.run([self.program, *command, "--json"], cwd=ROOT, stdout=subprocess.PIPE)
-            # 1 is a check that failed, with figures all the same; what they are is compared.
-            if ran.returncode not in (0, 1) or not ran.stdout:
-                raise Problem(f"flashd {shlex.join(command)}: exit code {ran.returncode}")
-            self._said[key] = json.loads(ran.stdout)
-        return self._said[key]
+        return self._json(f"flashd {shlex.join(command)}", [self.program, *command])

@@ -190,13 +190,7 @@ fn head_outcome(args: &SimulateArgs, attention: Attention, sink: Option<f32>) ->
     };
     let other = other_design(&config);
     let other_prepared = prepared_for(&other)?;
-    let other_results = {
-        let template = "{bar:30} {pos}/{len} keys of the other design {per_sec} {eta} left";
-        let bar = Work::start(other_prepared.workload.steps() as u64, template);
-        let progress = |keys: u64| bar.inc(keys);
-        let monitor = Monitor { progress: Some(&progress), ..Monitor::default() };
-        other_prepared.workload.run_model(&VectorModel::new(&other_prepared.config), monitor).results
-    };
+    let other_results = model::compared(&other_prepared, "the other design");
     let other_accuracy = reference.accuracy(&other_prepared, &other_results);
     let report = Report {
         name: config.name(),

@@ -4,6 +4,7 @@ use super::Progress;
 use super::histograms::Histograms;
 use crate::cli::SimulateArgs;
 use crate::output::Failure;
+use crate::progress::Work;
 use flashd_golden::{Monitor, Path as Way, QueryResult, Step, VectorModel};
 use flashd_simulator::array::{ArrayRun, ArrayWorkload};
 use flashd_simulator::split::{self, SplitRun};
@@ -114,6 +115,15 @@ fn monitored<T>(
         histograms.write(path)?;
     }
     Ok((finished, seconds))
+}
+
+/// The model's results of a core that others are compared with, with a bar that names it.
+pub fn compared(prepared: &Prepared, core: &str) -> Vec<QueryResult> {
+    let template = format!("{{bar:30}} {{pos}}/{{len}} keys of {core} {{per_sec}} {{eta}} left");
+    let bar = Work::start(prepared.workload.steps() as u64, &template);
+    let progress = |keys: u64| bar.inc(keys);
+    let monitor = Monitor { progress: Some(&progress), ..Monitor::default() };
+    prepared.workload.run_model(&VectorModel::new(&prepared.config), monitor).results
 }
 
 /// Queries one after another through one core.

@@ -1,16 +1,14 @@
 //! `flashd simulate --parts P`: cores for parts of the keys, and the tree that merges their results.
 
 use super::layer::Outcome;
-use super::model::{Speed, gaps};
+use super::model::{Speed, compared, gaps};
 use super::recording::Recording;
 use super::remarks::{Remarks, error_table};
 use super::scales;
 use crate::cli::SimulateArgs;
 use crate::output::{Failure, table};
 use flashd_simulator::split::{SplitCounters, SplitObserver, SplitRun, run as run_lockstep};
-use flashd_simulator::{
-    Accuracy, Drive, Prepared, Reference, RtlEngine, VectorError, VectorFile, model_results,
-};
+use flashd_simulator::{Accuracy, Drive, Prepared, Reference, RtlEngine, VectorError, VectorFile};
 use flashd_spec::config::SplitConfig;
 use flashd_workload::Scaling;
 use serde::Serialize;
@@ -97,7 +95,7 @@ pub fn run(
         engine,
         remarks: Remarks::new(args, &config.core, prepared, reference, &results),
         accuracy: reference.accuracy(prepared, &results),
-        one_core_accuracy: reference.accuracy(prepared, &model_results(prepared)),
+        one_core_accuracy: reference.accuracy(prepared, &compared(prepared, "one core")),
         configuration: config,
     };
     Outcome::new(&report, text(&report), prepared, &results)

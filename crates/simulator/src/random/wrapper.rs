@@ -98,6 +98,7 @@ pub fn packets(config: &WrapperConfig, keys: usize, rng: &mut ChaCha8Rng) -> Arr
     let round = rng.random_range(0..crate::selftest::ROUND_KINDS);
     let pool = most.max(config.array.queries);
     let [q, k, v] = operands(core, round, pool, rng);
+    let words = core.port_words();
     let exponent = values_exponent(core, &v);
     let shapes = shapes(config, keys, most, rng);
     let queries: usize = shapes.iter().map(|(queries, _)| queries).sum();
@@ -113,7 +114,7 @@ pub fn packets(config: &WrapperConfig, keys: usize, rng: &mut ChaCha8Rng) -> Arr
         }
     };
     let block = |&(queries, keys): &(usize, usize)| {
-        let rows = q.chunks_exact(core.port_words().q).take(queries);
+        let rows = q.chunks_exact(words.q).take(queries);
         let mut block = QueryBlock::new(rows.map(|row| (row.to_vec(), exponent)).collect(), keys);
         if core.masks {
             block.first_key = rng.random_range(0..=pool - keys);
@@ -123,7 +124,7 @@ pub fn packets(config: &WrapperConfig, keys: usize, rng: &mut ChaCha8Rng) -> Arr
     };
     let blocks = shapes.iter().map(block).collect();
     let padding = if core.masks { (0..pool).map(|_| rng.random_ratio(1, 6)).collect() } else { Vec::new() };
-    let mut w = ArrayWorkload { words: core.port_words(), blocks, k, v, padding };
+    let mut w = ArrayWorkload { words, blocks, k, v, padding };
     if core.bias {
         for block in &mut w.blocks {
             block.biases = block.queries.iter().map(|_| biases(core, block.keys, &[], rng)).collect();
