@@ -125,8 +125,16 @@ pub(crate) fn biased_exponent(format: Format, bits: u64) -> u64 {
 /// The exponent to which fixed-point lanes scale values: the largest exponent field of the encodings without Inf and NaN, at
 /// least 1. Every value's magnitude is below `2^(v_exponent - bias + 1)`.
 pub fn v_exponent(format: Format, v: &[u64]) -> u64 {
-    let finite = v.iter().filter(|&&bits| !format.is_special(bits));
-    finite.map(|&bits| biased_exponent(format, bits)).max().unwrap_or(1)
+    // The largest magnitude has the largest exponent. A host asks this of every value: no branch.
+    let (most, sign) = (format.max_finite(), format.sign_bit());
+    let largest = match format.is_integer() {
+        true => v.iter().map(|&bits| format.magnitude(bits)).fold(0, u64::max),
+        false => v
+            .iter()
+            .map(|&bits| bits & (sign - 1))
+            .fold(0, |m, bits| if bits > most { m } else { m.max(bits) }),
+    };
+    biased_exponent(format, largest)
 }
 
 /// The exponent to which lanes scale when a caller gives `exponent`. Integer formats have only one, 1, and their cores have no

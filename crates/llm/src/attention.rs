@@ -7,7 +7,7 @@ use flashd_golden::{Action, Model};
 use flashd_simulator::{Reference, Scenario, prepare};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Scale};
-use flashd_workload::{Attention as Head, Bias, Scaling, ScoreScale, TensorScale, Visible, round_to};
+use flashd_workload::{Attention as Head, Bias, Rounding, Scaling, ScoreScale, TensorScale, Visible};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -236,18 +236,20 @@ impl HeadState {
     ) -> Held {
         let (formats, lengths) = (core.formats(), core.lengths());
         let scaling = self.scaling;
+        let factors = scaling.factors();
         let rounded = |x: &[f32], format: Format, d: usize, scale: &dyn Fn(f32) -> f64| -> Vec<u64> {
+            let rounding = Rounding::new(format);
             let row = |row: &[f32]| -> Vec<u64> {
-                let mut bits: Vec<u64> = row.iter().map(|&x| round_to(format, scale(x))).collect();
+                let mut bits: Vec<u64> = row.iter().map(|&x| rounding.bits(scale(x))).collect();
                 bits.resize(d, 0);
                 bits
             };
             x.chunks_exact(size).flat_map(row).collect()
         };
         let seen = self.k.len() / core.d * size;
-        self.k.extend(rounded(&k[seen..], formats.k, lengths.k, &|x| scaling.scale_k(x)));
-        self.v.extend(rounded(&v[seen..], formats.v, lengths.v, &|x| scaling.scale_v(x)));
-        let q = rounded(q, formats.q, lengths.k, &|x| scaling.scale_q(x));
+        self.k.extend(rounded(&k[seen..], formats.k, lengths.k, &|x| factors.k(x)));
+        self.v.extend(rounded(&v[seen..], formats.v, lengths.v, &|x| factors.v(x)));
+        let q = rounded(q, formats.q, lengths.k, &|x| factors.q(x));
         let keys = k.len() / size;
         let mut held = Held::default();
         for result in model.run(flashd_golden::Head::new(&q, &self.k, &self.v, &[keys]).with_steps()) {

@@ -10,7 +10,7 @@ use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::BIAS;
 use flashd_workload::{
     Attention, Bias, Channels, Quantised, ScaleRule, Scaling, ScalingError, ScoreScale, TensorScale, Trace,
-    Visible, choose_scaling, quantise, round_to, round_value, v_candidates,
+    Visible, choose_scaling, quantise, round_to, v_candidates,
 };
 use std::borrow::Cow;
 use std::ops::Range;
@@ -172,12 +172,11 @@ pub fn prepare(
     scenario: &Scenario,
     reference: &Reference,
 ) -> Result<Prepared, ScalingError> {
-    let (formats, a) = (config.formats(), &scenario.attention);
+    let a = &scenario.attention;
     let ranges = scenario.ranges();
     let hides = !scenario.visible.hidden.is_empty();
     let masked = hides || config.masks || ranges.iter().any(|range| range.start > 0);
-    let round = |x: f64| round_value(formats.q, x);
-    let scaling = choose_scaling(config.encodings(), a, scenario.score_scale, scenario.tensor_scale, &round)?
+    let scaling = choose_scaling(config.encodings(), a, scenario.score_scale, scenario.tensor_scale)?
         .with_rule(scenario.scale_rule);
     let with = |scaling: Scaling| -> Prepared {
         let rounded: Quantised = quantise(config.encodings(), scaling, a).pad_to(config.lengths());
@@ -210,13 +209,16 @@ pub fn prepare(
         TensorScale::Auto => v_candidates(a.max_abs_v(), config.encodings()),
         TensorScale::None => vec![0],
     };
+    if let [v_exponent] = candidates[..] {
+        return Ok(with(scaling.with_v_exponent(v_exponent)));
+    }
+    // They differ in V alone: one model is that of all.
+    let model = VectorModel::new(&CoreConfig { score_shift: Some(scaling.score_shift), ..config.clone() });
     let mut best: Option<(f64, Prepared)> = None;
-    for v_exponent in candidates.iter().copied() {
+    for v_exponent in candidates {
         let prepared = with(scaling.with_v_exponent(v_exponent));
-        if candidates.len() == 1 {
-            return Ok(prepared);
-        }
-        let mean = reference.accuracy(&prepared, &model_results(&prepared)).mean;
+        let results = prepared.workload.run_model(&model, Monitor::default()).results;
+        let mean = reference.accuracy(&prepared, &results).mean;
         if best.as_ref().is_none_or(|(least, _)| mean < *least) {
             best = Some((mean, prepared));
         }

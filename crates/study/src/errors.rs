@@ -7,8 +7,8 @@ use flashd_spec::config::{ConfigError, CoreConfig};
 use flashd_spec::format::Encodings;
 use flashd_spec::numerics::BIAS;
 use flashd_workload::{
-    Attention, Channels, Rounded, ScaleRule, Scaling, TensorScale, choose_scaling, round_to, round_value,
-    row_encodings, v_candidates,
+    Attention, Channels, Rounded, ScaleRule, Scaling, TensorScale, choose_scaling, round_to, row_encodings,
+    v_candidates,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -68,15 +68,15 @@ impl<'a> Encoded<'a> {
     ) -> Result<Self, HeadsError> {
         let encodings = encodings.into();
         let (trace, a) = (&head.trace, &head.trace.attention);
-        let round = |x: f64| round_value(encodings.formats.q, x);
-        let scaling = choose_scaling(encodings, a, trace.score_scale(), TensorScale::Auto, &round)
+        let scaling = choose_scaling(encodings, a, trace.score_scale(), TensorScale::Auto)
             .map_err(|error| HeadsError::Scaling { name: trace.name.clone(), error })?
             .with_rule(rule);
         let candidates = v_candidates(a.max_abs_v(), encodings).into_iter();
         let [of_q, of_k, of_v] = row_encodings(encodings, rule);
         let queries: Vec<f32> = head.queries.iter().flat_map(|&i| a.query(i)).copied().collect();
-        let q = Rounded::rows(of_q, a.d, &queries, |_, x| scaling.scale_q(x));
-        let k = Rounded::rows(of_k, a.d, &a.k, |_, x| scaling.scale_k(x));
+        let factors = scaling.factors();
+        let q = Rounded::rows(of_q, a.d, &queries, |_, x| factors.q(x));
+        let k = Rounded::rows(of_k, a.d, &a.k, |_, x| factors.k(x));
         Ok(Encoded {
             head,
             encodings,
@@ -97,7 +97,8 @@ impl<'a> Encoded<'a> {
     pub(crate) fn values(&self, scaling: &Scaling) -> Rounded {
         let Attention { v, dv, .. } = &self.head.trace.attention;
         let [.., encoding] = row_encodings(self.encodings, scaling.rule);
-        let in_channel = |i: usize, v: f32| scaling.scale_v(v) / self.channels.scale(i);
+        let factors = scaling.factors();
+        let in_channel = |i: usize, v: f32| factors.v(v) / self.channels.scale(i);
         // Rows together: a thread for each alone is more work than the row.
         let pieces = v.par_chunks(dv * 256).map(|rows| Rounded::rows(encoding, *dv, rows, in_channel));
         pieces.reduce(Rounded::default, Rounded::and)

@@ -8,13 +8,12 @@
 //! ```
 //! use flashd_spec::format::Format;
 //! use flashd_workload::{
-//!     ScalingError, ScoreScale, TensorScale, choose_scaling, quantise, round_value, synthetic,
+//!     ScalingError, ScoreScale, TensorScale, choose_scaling, quantise, synthetic,
 //! };
 //!
 //! let format = Format::FP8_E4M3;
 //! let head = synthetic::attention_like(1, 3, 5, 8);
-//! let round = |x| round_value(format, x);
-//! let scaling = choose_scaling(format, &head, ScoreScale::Auto, TensorScale::Auto, &round)?;
+//! let scaling = choose_scaling(format, &head, ScoreScale::Auto, TensorScale::Auto)?;
 //! let rounded = quantise(format, scaling, &head);
 //! assert_eq!((rounded.q.len(), rounded.k.len(), rounded.v.len()), (3 * 8, 5 * 8, 5 * 8));
 //! assert!(rounded.v.iter().all(|&bits| format.value(bits).abs() <= format.value(format.max_finite())));
@@ -43,6 +42,6 @@ pub use visible::{AskedVisible, Visible};
 pub use quantise::{Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, v_candidates};
 // Rounding to encodings.
 pub use quantise::{
-    Channels, Quantised, Rounded, RowEncoding, ScaleRule, quantise, round_to, round_value, row_encodings,
-    saturates,
+    Channels, Quantised, Rounded, Rounding, RowEncoding, ScaleRule, quantise, round_to, round_value,
+    row_encodings,
 };

@@ -6,7 +6,7 @@ use flashd_simulator::{Gaps, Workload, run as run_lockstep};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
-use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, round_value, synthetic};
+use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, synthetic};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 use std::error::Error;
@@ -196,8 +196,7 @@ fn measure(options: &Options) -> Result<Value, Box<dyn Error>> {
     let &Options { queries, keys, seed, .. } = options;
     let (format, d) = (options.config.format, options.config.d);
     let a = synthetic::attention_like(seed, queries, keys, d);
-    let scaling =
-        choose_scaling(format, &a, ScoreScale::Auto, TensorScale::None, &|x| round_value(format, x))?;
+    let scaling = choose_scaling(format, &a, ScoreScale::Auto, TensorScale::None)?;
     let config = options.config.clone();
     if config.score_shift() != scaling.score_shift {
         return Err(format!("the stream needs a score shift of {}", scaling.score_shift).into());

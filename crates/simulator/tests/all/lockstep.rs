@@ -3,15 +3,11 @@
 use flashd_simulator::{Gaps, Workload, run};
 use flashd_spec::config::{CoreConfig, Hold};
 use flashd_spec::format::Format;
-use flashd_workload::{
-    Attention, ScoreScale, TensorScale, Visible, choose_scaling, quantise, round_value, synthetic,
-};
+use flashd_workload::{Attention, ScoreScale, TensorScale, Visible, choose_scaling, quantise, synthetic};
 
 fn workload(config: &mut CoreConfig, attention: &Attention, causal: bool) -> Workload {
     let fmt = config.format;
-    let scaling =
-        choose_scaling(fmt, attention, ScoreScale::Auto, TensorScale::Auto, &|x| round_value(fmt, x))
-            .unwrap();
+    let scaling = choose_scaling(fmt, attention, ScoreScale::Auto, TensorScale::Auto).unwrap();
     config.score_shift = Some(scaling.score_shift);
     let q = quantise(fmt, scaling, attention);
     let all = Workload::of_core(config, &q.q, &q.k, &q.v);

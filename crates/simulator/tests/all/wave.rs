@@ -15,7 +15,7 @@ use flashd_simulator::{
 };
 use flashd_spec::config::{CoreConfig, Datapath, Design, Fa2Variant, FlashDVariant, Hold};
 use flashd_spec::format::Format;
-use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, round_value, synthetic};
+use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, synthetic};
 use std::path::Path;
 use variants::variants;
 use vcd::Vcd;
@@ -28,9 +28,7 @@ pub fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
 /// Operands for a core, scaled to its format.
 pub fn workload(mut config: CoreConfig, queries: usize, keys: usize) -> (CoreConfig, Workload) {
     let (fmt, attention) = (config.format, synthetic::attention_like(5, queries, keys, config.d));
-    let scaling =
-        choose_scaling(fmt, &attention, ScoreScale::Auto, TensorScale::Auto, &|x| round_value(fmt, x))
-            .unwrap();
+    let scaling = choose_scaling(fmt, &attention, ScoreScale::Auto, TensorScale::Auto).unwrap();
     config.score_shift = Some(scaling.score_shift);
     let q = quantise(fmt, scaling, &attention);
     (config, Workload::new(fmt, q.d, &q.q, &q.k, &q.v))

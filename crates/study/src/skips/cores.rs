@@ -6,9 +6,7 @@ use crate::heads::{Head, HeadsError};
 use flashd_golden::{Action, Model, QueryResult};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
-use flashd_workload::{
-    Quantised, Scaling, TensorScale, choose_scaling, quantise, round_to, round_value, v_candidates,
-};
+use flashd_workload::{Quantised, Rounding, Scaling, TensorScale, choose_scaling, quantise, v_candidates};
 
 /// Queries of one run: every step of a run is recorded.
 const QUERIES: usize = 64;
@@ -36,17 +34,17 @@ pub(super) fn on_cores(
     format: Format,
 ) -> Result<Vec<Option<Tally>>, HeadsError> {
     let (trace, a) = (&head.trace, &head.trace.attention);
-    let scaling =
-        choose_scaling(format, a, trace.score_scale(), TensorScale::Auto, &|x| round_value(format, x))
-            .map_err(|error| HeadsError::Scaling { name: trace.name.clone(), error })?;
+    let scaling = choose_scaling(format, a, trace.score_scale(), TensorScale::Auto)
+        .map_err(|error| HeadsError::Scaling { name: trace.name.clone(), error })?;
     let rounded = quantise(format, scaling, a);
     let q = head.queries.iter().flat_map(|&i| rounded.query(i).to_vec()).collect();
     let encoded = Encoded { head, format, rounded, q };
     let candidates: Vec<Values> = v_candidates(a.max_abs_v(), format)
         .into_iter()
         .map(|exponent| {
-            let scaling = scaling.with_v_exponent(exponent);
-            Values { v: a.v.iter().map(|&v| round_to(format, scaling.scale_v(v))).collect(), scaling }
+            let (scaling, rounding) = (scaling.with_v_exponent(exponent), Rounding::new(format));
+            let factors = scaling.factors();
+            Values { v: a.v.iter().map(|&v| rounding.bits(factors.v(v))).collect(), scaling }
         })
         .collect();
     // Several rules share a core: its results without one are made once.

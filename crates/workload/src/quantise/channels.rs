@@ -24,6 +24,11 @@ impl Channels {
         Channels(largest.into_iter().map(scale).collect())
     }
 
+    /// Whether channels are as they are.
+    pub(super) fn are_one(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// What a channel is divided by; one beyond the last, where rows are padded.
     pub fn scale(&self, channel: usize) -> f64 {
         self.0.get(channel).copied().unwrap_or(1.0)

@@ -11,7 +11,7 @@ mod scaling;
 mod search;
 
 pub use channels::Channels;
-pub use round::{round_to, round_value, saturates};
+pub use round::{Rounding, round_to, round_value};
 pub use scales::{RowEncoding, ScaleRule};
 pub use scaling::{Scaling, ScalingError, ScoreScale, TensorScale, v_candidates};
 pub use search::choose_scaling;
@@ -63,14 +63,18 @@ pub struct Rounded {
 impl Rounded {
     /// Rounds rows of `d` elements, each element scaled by its place in the row first.
     pub fn rows(encoding: RowEncoding, d: usize, data: &[f32], scale: impl Fn(usize, f32) -> f64) -> Rounded {
-        let mut rounded = Rounded::default();
+        let rounding = Rounding::new(encoding.format);
+        let mut rounded = Rounded { words: Vec::with_capacity(data.len()), ..Rounded::default() };
+        let mut scaled = Vec::with_capacity(d);
         for row in data.chunks(d.max(1)) {
-            let scaled: Vec<f64> = row.iter().enumerate().map(|(place, &x)| scale(place, x)).collect();
-            let (words, saturated) = encoding.encode(&scaled);
-            let vanished = |(x, bits): &(&f32, &u64)| **x != 0.0 && encoding.format.magnitude(**bits) == 0;
-            rounded.vanished += row.iter().zip(&words).filter(vanished).count();
-            rounded.saturated += saturated;
-            rounded.words.extend(words);
+            scaled.clear();
+            scaled.extend(row.iter().enumerate().map(|(place, &x)| scale(place, x)));
+            let from = rounded.words.len();
+            rounded.saturated += encoding.append(rounding, &mut scaled, &mut rounded.words);
+            // The sign is not of the magnitude: -0 is zero.
+            let zero = if encoding.format.is_integer() { 0 } else { encoding.format.sign_bit() };
+            let vanished = |(&x, &bits): (&f32, &u64)| usize::from((x != 0.0) & (bits & !zero == 0));
+            rounded.vanished += row.iter().zip(&rounded.words[from..]).map(vanished).sum::<usize>();
         }
         rounded
     }
@@ -101,10 +105,16 @@ pub fn quantise(encodings: impl Into<Encodings>, scaling: Scaling, attention: &A
     let encodings = encodings.into();
     let [of_q, of_k, of_v] = row_encodings(encodings, scaling.rule);
     let channels = Channels::new(of_v.format, of_v.scale, &attention.v, attention.dv);
-    let q = Rounded::rows(of_q, attention.d, &attention.q, |_, x| scaling.scale_q(x));
-    let k = Rounded::rows(of_k, attention.d, &attention.k, |_, x| scaling.scale_k(x));
-    let in_channel = |channel, x| scaling.scale_v(x) / channels.scale(channel);
-    let v = Rounded::rows(of_v, attention.dv, &attention.v, in_channel);
+    let factors = scaling.factors();
+    let q = Rounded::rows(of_q, attention.d, &attention.q, |_, x| factors.q(x));
+    let k = Rounded::rows(of_k, attention.d, &attention.k, |_, x| factors.k(x));
+    let v = match channels.are_one() {
+        true => Rounded::rows(of_v, attention.dv, &attention.v, |_, x| factors.v(x)),
+        false => {
+            let in_channel = |channel, x| factors.v(x) / channels.scale(channel);
+            Rounded::rows(of_v, attention.dv, &attention.v, in_channel)
+        }
+    };
     Quantised {
         encodings,
         scaling,
@@ -152,12 +162,12 @@ impl Quantised {
     ///
     /// # Panics
     /// If one is smaller than the rows are.
-    pub fn pad_to(&self, lengths: impl Into<Lengths>) -> Quantised {
+    pub fn pad_to(self, lengths: impl Into<Lengths>) -> Quantised {
         let Lengths { k: d, v: dv } = lengths.into();
         assert!(d >= self.d, "rows of {} elements do not fit into {d}", self.d);
         assert!(dv >= self.dv, "rows of {} elements do not fit into {dv}", self.dv);
         if (d, dv) == (self.d, self.dv) {
-            return self.clone();
+            return self;
         }
         let [of_q, of_k, of_v] = row_encodings(self.encodings, self.scaling.rule);
         let words = self.words();
@@ -168,7 +178,7 @@ impl Quantised {
         let q = pad(of_q, &self.q, words.q, self.d, d);
         let k = pad(of_k, &self.k, words.k, self.d, d);
         let v = pad(of_v, &self.v, words.v, self.dv, dv);
-        Quantised { d, dv, q, k, v, channels: self.channels.clone(), ..*self }
+        Quantised { d, dv, q, k, v, ..self }
     }
 
     /// The numbers that the encodings stand for, in the scale of the original tensors: what a core sees. Exact

@@ -1,6 +1,6 @@
 //! The scales of vectors and of blocks, which the core gets.
 
-use super::round::{floor_log2, round_to, saturates, scale_by_power_of_two};
+use super::round::{Rounding, floor_log2, round_to, scale_by_power_of_two};
 use flashd_spec::bits::{pack, packed};
 use flashd_spec::format::{Format, Scale, ScaleFormat, Subnormals};
 use serde::{Deserialize, Serialize};
@@ -69,19 +69,6 @@ fn zeros(format: ScaleFormat) -> u64 {
     if format == ScaleFormat::E8m0 { 0 } else { format.one() }
 }
 
-/// Appends the encodings of numbers; returns how many of them saturate.
-fn append(format: Format, numbers: impl Iterator<Item = f64>, words: &mut Vec<u64>) -> usize {
-    let largest = format.max_finite();
-    let mut saturated = 0;
-    words.extend(numbers.map(|x| {
-        let bits = round_to(format, x);
-        // What saturates becomes the largest number: few others need the comparison in f64.
-        saturated += usize::from(format.magnitude(bits) == largest && saturates(format, x));
-        bits
-    }));
-    saturated
-}
-
 /// How a vector's elements are scaled and rounded.
 #[derive(Clone, Copy, Debug)]
 pub struct RowEncoding {
@@ -128,22 +115,28 @@ impl RowEncoding {
     /// A vector's words: elements to nearest, ties to even, and its scales behind them; and how many elements saturated. A bf16 scale is
     /// the largest magnitude over the largest element, rounded up, so that none saturates.
     pub fn encode(self, row: &[f64]) -> (Vec<u64>, usize) {
-        let RowEncoding { format, scale, .. } = self;
         let mut words = Vec::with_capacity(row.len());
-        let Some(encoding) = scale.format() else {
-            let saturated = append(format, row.iter().copied(), &mut words);
-            return (words, saturated);
-        };
+        let saturated = self.append(Rounding::new(self.format), &mut row.to_vec(), &mut words);
+        (words, saturated)
+    }
+
+    /// Appends what [`RowEncoding::encode`] gives, with the rounding to the format; returns how many elements saturated. The row is left
+    /// divided by its scales.
+    pub(super) fn append(self, rounding: Rounding, row: &mut [f64], words: &mut Vec<u64>) -> usize {
+        let RowEncoding { format, scale, .. } = self;
+        let Some(encoding) = scale.format() else { return rounding.append(row, words) };
         let (mut numbers, mut saturated) = (Vec::new(), 0);
-        for block in row.chunks(scale.shared_by(row.len()).max(1)) {
+        let shared_by = scale.shared_by(row.len()).max(1);
+        for block in row.chunks_mut(shared_by) {
             let m = block.iter().fold(0f64, |m, x| m.max(x.abs()));
             let number = self.scale_for(encoding, m);
             let by = self.unit(encoding, number);
-            saturated += append(format, block.iter().map(|x| x / by), &mut words);
+            block.iter_mut().for_each(|x| *x /= by);
+            saturated += rounding.append(block, words);
             numbers.push(number);
         }
         words.extend(pack(&numbers, encoding.bits(), format.width()));
-        (words, saturated)
+        saturated
     }
 
     /// The numbers that the first d of a vector's words stand for, with the scales behind them.

@@ -1,6 +1,6 @@
 //! The scales of a head: what is multiplied into the tensors, what the core shifts and what is undone.
 
-use super::round::{floor_log2, scale_by_power_of_two};
+use super::round::{PowerOfTwo, floor_log2, scale_by_power_of_two};
 use super::scales::{ScaleRule, is_narrow};
 use flashd_spec::config::SCORE_SHIFT_RANGE;
 use flashd_spec::format::{Encodings, Format, Formats, Scale};
@@ -75,6 +75,35 @@ pub enum ScalingError {
     },
 }
 
+/// The factors of a [`Scaling`] on elements, ready for many of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Factors {
+    q_factor: f64,
+    q_exponent: PowerOfTwo,
+    k_exponent: PowerOfTwo,
+    v_exponent: PowerOfTwo,
+}
+
+impl Factors {
+    /// An element of Q before it is rounded.
+    #[inline(always)]
+    pub fn q(&self, q: f32) -> f64 {
+        self.q_exponent.times(f64::from(q) * self.q_factor)
+    }
+
+    /// An element of K before it is rounded.
+    #[inline(always)]
+    pub fn k(&self, k: f32) -> f64 {
+        self.k_exponent.times(k.into())
+    }
+
+    /// An element of V before it is rounded.
+    #[inline(always)]
+    pub fn v(&self, v: f32) -> f64 {
+        self.v_exponent.times(v.into())
+    }
+}
+
 /// What `score_shift` may be in a core.
 const SHIFT_RANGE: std::ops::RangeInclusive<i32> = SCORE_SHIFT_RANGE.0..=SCORE_SHIFT_RANGE.1;
 
@@ -142,19 +171,14 @@ impl Scaling {
         SHIFT_RANGE.contains(&self.score_shift)
     }
 
-    /// An element of Q before it is rounded.
-    pub fn scale_q(&self, q: f32) -> f64 {
-        scale_by_power_of_two(f64::from(q) * self.q_factor, self.q_exponent)
-    }
-
-    /// An element of K before it is rounded.
-    pub fn scale_k(&self, k: f32) -> f64 {
-        scale_by_power_of_two(f64::from(k), self.k_exponent)
-    }
-
-    /// An element of V before it is rounded.
-    pub fn scale_v(&self, v: f32) -> f64 {
-        scale_by_power_of_two(f64::from(v), self.v_exponent)
+    /// What elements are multiplied by before they are rounded.
+    pub fn factors(&self) -> Factors {
+        Factors {
+            q_factor: self.q_factor,
+            q_exponent: PowerOfTwo::new(self.q_exponent),
+            k_exponent: PowerOfTwo::new(self.k_exponent),
+            v_exponent: PowerOfTwo::new(self.v_exponent),
+        }
     }
 
     /// The score that belongs to a dot product of scaled tensors.

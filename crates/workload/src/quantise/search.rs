@@ -4,6 +4,7 @@
 //! saturates a sum, too small a one pushes elements and products into the subnormal range; both show as an error
 //! of the score, and the search measures just that, on a sample.
 
+use super::round::Rounding;
 use super::scaling::{
     Scaling, ScalingError, ScoreScale, TensorScale, filling_exponent, range_of, v_candidates,
 };
@@ -27,8 +28,7 @@ const WORTHWHILE: f64 = 0.95;
 ///
 /// With [`TensorScale::Auto`] and one format of narrow range (fp8, fp16) for both, Q and K get the exponents with the
 /// smallest mean error of the score over a sample of query and key pairs, every product and every addition of the
-/// adder tree rounded by `round`, which must be the rounding of that format
-/// ([`round_value`](super::round_value)). V gets the exponent that fills the range, the first of
+/// adder tree rounded to that format. V gets the exponent that fills the range, the first of
 /// [`v_candidates`]; a core that wants headroom is better served by trying them all.
 ///
 /// # Errors
@@ -38,7 +38,6 @@ pub fn choose_scaling(
     attention: &Attention,
     score: ScoreScale,
     tensor: TensorScale,
-    round: &dyn Fn(f64) -> f64,
 ) -> Result<Scaling, ScalingError> {
     let encodings = encodings.into();
     let Encodings { formats, scales } = encodings;
@@ -65,7 +64,7 @@ pub fn choose_scaling(
         let filled = unscaled.with_exponents(fill(max_q, of_q), fill(max_k, of_k));
         return Ok(if filled.is_valid() { filled } else { unscaled });
     }
-    let sample = Sample::new(attention, &unscaled);
+    let (sample, rounding) = (Sample::new(attention, &unscaled), Rounding::new(formats.q));
     let filling = (fill(max_q, of_q), fill(max_k, of_k));
     // Sums fill the range first: products of two full operands are far beyond it.
     let filling_total = fill(sample.largest_term, of_q).min(filling.0 + filling.1);
@@ -75,7 +74,7 @@ pub fn choose_scaling(
         let q_room = room / 2 + skew;
         let candidate = unscaled.with_exponents(filling.0 - q_room, filling.1 - (room - q_room));
         let allowed = (0..=room).contains(&q_room) && candidate.is_valid();
-        allowed.then(|| (sample.mean_error(attention, &candidate, round), candidate))
+        allowed.then(|| (sample.mean_error(attention, &candidate, rounding), candidate))
     };
     let smaller = |a: &(f64, Scaling), b: &(f64, Scaling)| a.0.total_cmp(&b.0);
     let evenly = TOTAL_RANGE.filter_map(|step| measure(filling_total + step, 0));
@@ -125,18 +124,19 @@ impl Sample {
     }
 
     /// Mean magnitude of the error of the scores, each rounded as a core rounds it.
-    fn mean_error(&self, attention: &Attention, scaling: &Scaling, round: &dyn Fn(f64) -> f64) -> f64 {
+    fn mean_error(&self, attention: &Attention, scaling: &Scaling, rounding: Rounding) -> f64 {
+        let (factors, round) = (scaling.factors(), |x: f64| rounding.value(x));
         let mut keys: HashMap<usize, Vec<f64>> = HashMap::new();
         let (mut sum, mut count) = (0.0, 0);
         let mut tree = Vec::with_capacity(attention.d);
         for (i, pairs) in &self.queries {
-            let query: Vec<f64> = attention.query(*i).iter().map(|&q| round(scaling.scale_q(q))).collect();
+            let query: Vec<f64> = attention.query(*i).iter().map(|&q| round(factors.q(q))).collect();
             for pair in pairs {
-                let row = || attention.key(pair.key).iter().map(|&k| round(scaling.scale_k(k))).collect();
+                let row = || attention.key(pair.key).iter().map(|&k| round(factors.k(k))).collect();
                 let key = keys.entry(pair.key).or_insert_with(row);
                 tree.clear();
                 tree.extend(query.iter().zip(key).map(|(q, k)| round(q * *k)));
-                sum += (scaling.score(sum_in_tree(&mut tree, round)) - pair.score).abs();
+                sum += (scaling.score(sum_in_tree(&mut tree, rounding)) - pair.score).abs();
                 count += 1;
             }
         }
@@ -145,12 +145,12 @@ impl Sample {
 }
 
 /// Sums neighbours level by level, as the adder tree of a core does; an odd one out moves up.
-fn sum_in_tree(tree: &mut Vec<f64>, round: &dyn Fn(f64) -> f64) -> f64 {
+fn sum_in_tree(tree: &mut Vec<f64>, rounding: Rounding) -> f64 {
     while tree.len() > 1 {
         let half = tree.len().div_ceil(2);
         for i in 0..half {
             tree[i] = match tree.get(2 * i + 1) {
-                Some(right) => round(tree[2 * i] + right),
+                Some(right) => rounding.value(tree[2 * i] + right),
                 None => tree[2 * i],
             };
         }

@@ -264,7 +264,9 @@ impl Layer {
 
 /// Largest magnitude of a tensor, 0 for an empty one.
 pub(crate) fn max_abs(data: &[f32]) -> f64 {
-    data.iter().fold(0f64, |max, &x| max.max(f64::from(x.abs())))
+    // The encodings of magnitudes are in the order of the magnitudes, and vector instructions compare integers side by side.
+    let largest = data.iter().fold(0, |max: i32, x| max.max(x.abs().to_bits() as i32));
+    f32::from_bits(largest as u32).into()
 }
 
 /// Rows of `from` elements as rows of `to` elements, the rest filled up.

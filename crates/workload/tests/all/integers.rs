@@ -100,7 +100,7 @@ fn padding_stands_before_the_scale() {
     let head = attention_like(4, 2, 3, 5);
     let scaling = Scaling::unscaled(ScoreScale::Auto, 5).unwrap();
     let narrow = quantise(Format::INT4, scaling, &head);
-    let wide: Quantised = narrow.pad_to(8);
+    let wide: Quantised = narrow.clone().pad_to(8);
     assert_eq!((narrow.words().k, wide.words().k), (9, 12));
     for row in 0..3 {
         let (own, padded) = (narrow.key(row), wide.key(row));
