@@ -25,7 +25,7 @@ class Core:
     def from_options(options: list[tuple[str, str]]) -> Core: ...
     def attention(
         self, q: NDArray[np.float32], k: NDArray[np.float32], v: NDArray[np.float32],
-        progress: Optional[Callable[[int, int], object]] = None, **given: Any
+        progress: Optional[Callable[[int, int], object]] = None, tells: bool = True, **given: Any
     ) -> tuple[NDArray[np.float32], list[dict[str, Any]], Optional[str]]: ...
     def attention_raw(
         self, q: NDArray[np.uint64], k: NDArray[np.uint64], v: NDArray[np.uint64], lengths: Optional[list[int]] = None,

@@ -150,9 +150,14 @@ class Core:
     latency = property(lambda self: self._core.latency, doc="Cycles from a query's last key to its result.")
     config = property(lambda self: json.loads(self._core.json), doc="The configuration, as in a file.")
 
-    def attention(self, q, k, v, *, causal=False, mask=None, scale=None, lengths=None, **settings):
+    def attention(self, q, k, v, *, causal=False, mask=None, scale=None, lengths=None, progress=None, **settings):
         """Attention as the hardware computes it: `run(...).o`."""
-        return self.run(q, k, v, causal=causal, mask=mask, scale=scale, lengths=lengths, errors=False, **settings).o
+        flat, given, like, shape = self._operands(q, k, v, mask, lengths, causal=causal, scale=scale, **settings)
+        # No counts: to make them takes as long as a short query does.
+        o, _, overflow = self._core.attention(*flat, progress, False, **given)
+        if overflow:
+            warnings.warn(overflow, RuntimeWarning, stacklevel=2)
+        return like(o.reshape(shape))
 
     def run(self, q, k, v, *, causal=False, mask=None, scale=None, lengths=None, window=None, causal_align=None,
             tensor_scale=None, smooth_k=False, steps=False, errors=True, progress=None):
@@ -166,17 +171,28 @@ class Core:
         causal, window, causal_align, lengths, scale, tensor_scale and smooth_k are the command's flags. lengths is a number, or an array that
         broadcasts to [..., H, queries]; mask is True for keys that a query sees, and broadcasts to [..., H, queries, keys]; of floats it is
         what is added to scores: -inf, or the type's least number, for keys that are not seen, other numbers in a core with a bias. window,
-        lengths and keys that are not seen take a core with masks. steps=True keeps scores, weights and what was held, errors=False leaves out the comparison with f64. progress is called with the steps done and those
-        of all.
+        lengths and keys that are not seen take a core with masks. steps=True keeps scores, weights and what was held, errors=False leaves
+        out the comparison with f64. progress is called with the steps done and those of all.
         """
-        (q, like), (k, _), (v, _) = (_array(name, x) for name, x in (("q", q), ("k", k), ("v", v)))
-        shape = (*q.shape[:-1], self.dv)
+        flat, given, like, shape = self._operands(
+            q, k, v, mask, lengths, causal=causal, window=window, causal_align=causal_align, tensor_scale=tensor_scale, scale=scale,
+            smooth_k=smooth_k, steps=steps, errors=errors)
+        o, heads, overflow = self._core.attention(*flat, progress, True, **given)
+        if overflow:
+            warnings.warn(overflow, RuntimeWarning, stacklevel=2)
+        return Run(like(o.reshape(shape)), heads, shape[:-2], overflow)
+
+    def _operands(self, q, k, v, mask=None, lengths=None, *, causal=False, window=None, causal_align=None, tensor_scale=None, scale=None,
+                  smooth_k=False, steps=False, errors=False):
+        """q, k and v as the compiled part takes them, the other arguments that are not left out, what makes results like q, and their shape."""
+        (q, like), (k, _), (v, _) = _array("q", q), _array("k", k), _array("v", v)
+        own_d, dv = self._core.d, self._core.dv
+        shape = (*q.shape[:-1], dv)
         if q.ndim == 1:
             q = q[None]
-        for name, x in (("q", q), ("k", k), ("v", v)):
+        for name, x, flag, d in (("q", q, "d", own_d), ("k", k, "d", own_d), ("v", v, "dv", dv)):
             if x.ndim < 2:
                 raise ValueError(f"{name}: has shape {list(x.shape)}; [..., heads, rows, d] is needed")
-            flag, d = ("dv", self.dv) if name == "v" else ("d", self.d)
             if x.shape[-1] != d:
                 raise ValueError(f"--{flag}: the core has {flag} = {d}, {name} has {flag} = {x.shape[-1]}")
         if k.shape[:-1] != v.shape[:-1]:
@@ -189,8 +205,9 @@ class Core:
         if leading and (own[-1] == 0 or leading[-1] % own[-1]):
             raise ValueError(f"k: {own[-1]} heads, but q has {leading[-1]}; as many or a part of them are needed")
         flat = [np.ascontiguousarray(x).reshape(-1, *x.shape[-2:]) for x in (q, k, v)]
-        given = {"causal": causal, "window": window, "causal_align": causal_align, "tensor_scale": tensor_scale,
-                 "scale": scale, "smooth_k": smooth_k, "steps": steps, "errors": errors}
+        given = {name: x for name, x in (
+            ("causal", causal), ("window", window), ("causal_align", causal_align), ("tensor_scale", tensor_scale), ("scale", scale),
+            ("smooth_k", smooth_k), ("steps", steps), ("errors", errors)) if x is not None and x is not False}
         if lengths is not None:
             lengths = np.asarray(lengths)
             if lengths.dtype.kind not in "iu" or (lengths < 0).any():
@@ -214,10 +231,7 @@ class Core:
                 given["hidden"] = table(~seen)
             if added is not None:
                 given["bias"] = table(added)
-        o, heads, overflow = self._core.attention(*flat, progress, **{n: x for n, x in given.items() if x is not None})
-        if overflow:
-            warnings.warn(overflow, RuntimeWarning, stacklevel=3)
-        return Run(like(o.reshape(shape)), heads, leading, overflow)
+        return flat, given, like, shape
 
     def attention_raw(self, q, k, v, *, lengths=None, mask=None, bias=None, v_exponent=None):
         """One head in encodings, rows of integers as `encode` gives them: nothing is scaled. Returns encodings, and flags and counts."""

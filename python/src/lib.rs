@@ -279,8 +279,9 @@ impl Core {
         self.0.v_step_latency()
     }
 
-    /// Heads in float32, contiguous, `[heads, rows, elements]`.
-    #[pyo3(signature = (q, k, v, progress = None, **given))]
+    /// Heads in float32, contiguous, `[heads, rows, elements]`. What came of each head is told if it is asked for.
+    #[pyo3(signature = (q, k, v, progress = None, tells = true, **given))]
+    #[allow(clippy::too_many_arguments)]
     fn attention<'py>(
         &self,
         py: Python<'py>,
@@ -288,6 +289,7 @@ impl Core {
         k: PyReadonlyArray3<f32>,
         v: PyReadonlyArray3<f32>,
         progress: Option<Py<PyAny>>,
+        tells: bool,
         given: Option<&Bound<PyDict>>,
     ) -> PyResult<Told<'py>> {
         let settings = given.map(settings).transpose()?.unwrap_or_default();
@@ -298,7 +300,8 @@ impl Core {
         let run = watched(py, steps, progress, |watch| self.0.attention(&operands, &settings, watch))?;
         let overflow = run.overflow();
         let Run { o, heads } = run;
-        let heads = heads.into_iter().map(|head| told(py, head, [shape[2], shape[3]]));
+        let told_of = if tells { heads } else { Vec::new() };
+        let heads = told_of.into_iter().map(|head| told(py, head, [shape[2], shape[3]]));
         let heads = PyList::new(py, heads.collect::<PyResult<Vec<_>>>()?)?;
         Ok((o.into_pyarray(py), heads, overflow))
     }

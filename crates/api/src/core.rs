@@ -24,8 +24,7 @@ impl Core {
     /// The command line's words behind `--config FILE:`.
     pub fn from_json(text: &str) -> Result<Core, Error> {
         let fields: CoreFields = flashd_files::from_json(text).map_err(Error::input)?;
-        let config = fields.config().map_err(Error::input)?;
-        config.validate().map_err(Error::input)?;
+        let config = fields.core().map_err(Error::input)?;
         Ok(Core { config, models: Mutex::default() })
     }
 
@@ -56,8 +55,7 @@ impl Core {
             };
             fields.set(option, value);
         }
-        let config = fields.config().map_err(|e| Error::Input(e.by_flag()))?;
-        config.validate().map_err(|e| Error::Input(e.by_flag()))?;
+        let config = fields.core().map_err(|e| Error::Input(e.by_flag()))?;
         Ok(Core { config, models: Mutex::default() })
     }
 

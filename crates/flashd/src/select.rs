@@ -181,13 +181,9 @@ fn select(s: &Selection, d_from_data: Option<Lengths>) -> Result<(CoreConfig, Op
     let flags = s.fields.clone();
     let fields = flags.or(in_file);
     let fields = d_from_data.into_iter().fold(fields, CoreFields::or_lengths);
-    let config = fields.config().map_err(|e| match &s.config {
+    let config = fields.core().map_err(|e| match &s.config {
         Some(path) => Failure::input(format!("--config {}: {e}", path.display())),
         None if e.field == "design" => Failure::input(format!("--design {} (or --config FILE)", e.problem)),
-        None => Failure::input(e.by_flag()),
-    })?;
-    config.validate().map_err(|e| match &s.config {
-        Some(path) => Failure::input(format!("--config {}: {e}", path.display())),
         None => Failure::input(e.by_flag()),
     })?;
     Ok((config, array))

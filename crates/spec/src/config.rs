@@ -2,6 +2,7 @@
 
 mod about;
 mod array;
+mod conflict;
 mod datapath;
 mod fields;
 mod kinds;

@@ -236,7 +236,7 @@ fn bad_selections_are_refused() {
     );
     assert_eq!(
         refused(&["generate", "--design", "fa2", "--fa2", "literal", "--d", "16", "--hold", "12"]),
-        "error: --hold: literal has no hold rule; leave it out\n"
+        "error: --hold: literal has no hold rule; leave it out (with --fa2 literal)\n"
     );
     assert_eq!(
         refused(&["generate", "--design", "fa2", "--d", "16", "--hold", "static"]),

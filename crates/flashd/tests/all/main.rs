@@ -21,6 +21,7 @@ mod liberty;
 mod llm;
 mod npy;
 mod options;
+mod pairs;
 mod positions;
 mod ppa;
 mod random;

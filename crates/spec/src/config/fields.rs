@@ -40,6 +40,13 @@ impl CoreFields {
         self.0.insert(option.field, Given { value, from_file: false });
     }
 
+    /// These fields without one of them.
+    pub(super) fn without(&self, field: &str) -> CoreFields {
+        let mut fields = self.clone();
+        fields.0.remove(field);
+        fields
+    }
+
     /// Sets d, or dk and dv if they differ.
     #[must_use]
     pub fn with_lengths(mut self, Lengths { k, v }: Lengths) -> Self {

@@ -1,0 +1,114 @@
+//! Two options that cannot go together are refused by one line that names both.
+
+use flashd_spec::config::{CoreFields, CoreOption, OPTIONS};
+
+/// Values of each option: every word of a choice, and numbers at the ends of ranges.
+fn values(field: &str) -> Vec<&'static str> {
+    let formats = ["bf16", "fp16", "fp32", "fp8-e4m3", "int8", "int4", "fp6-e2m3", "fp4-e2m1"];
+    match field {
+        "design" => vec!["flash-d", "fa2"],
+        "d" | "dk" | "dv" => vec!["2", "5", "576"],
+        "format" | "q_format" | "k_format" | "v_format" => formats.to_vec(),
+        "o_format" => vec!["bf16", "fp16", "fp32", "fp8-e4m3"],
+        "weight" => vec!["lse", "paper"],
+        "fa2" => vec![
+            "shared-scale",
+            "separate-scale",
+            "fixed",
+            "log-reference",
+            "shared-log-reference",
+            "lazy-reference",
+            "literal",
+        ],
+        "update" => vec!["ranged", "fixed", "fused", "rounded"],
+        "scales" | "q_scales" | "k_scales" | "v_scales" => vec!["none", "row", "row-e8m0", "mx", "nvfp4"],
+        "dot" => vec!["tree", "fused"],
+        "lane" => vec!["18,14,9", "28,20,3", "8,4,12"],
+        "value_stage" => vec!["true", "false"],
+        "masks" | "partial" | "bias" => vec!["true"],
+        "softcap" => vec!["1", "50", "150", "300"],
+        "value_latency" => vec!["1", "8"],
+        "hold" => vec!["none", "7.5", "budget:9", "static"],
+        "accumulator" => vec!["format", "3", "10", "23", "fp32", "fp16"],
+        "weight_bits" => vec!["3", "16"],
+        "segments" => vec!["4", "64"],
+        "score_shift" => vec!["-64", "64"],
+        "score_integer_bits" => vec!["5", "7", "12"],
+        "score_fraction_bits" => vec!["6", "14"],
+        "state_fraction_bits" => vec!["10", "18", "26"],
+        other => panic!("{other} is new: values of it are missing here"),
+    }
+}
+
+type Given = (&'static CoreOption, &'static str);
+
+/// The core of these options, or the words of its refusal.
+fn core(design: &'static str, given: &[Given]) -> Result<(), String> {
+    let mut fields = CoreFields::default();
+    let field = |name: &str| CoreOption::of(name).unwrap();
+    let has = |name: &str| given.iter().any(|(option, _)| option.field == name);
+    let mut all = vec![(field("design"), design)];
+    if !["d", "dk", "dv"].into_iter().any(has) {
+        all.push((field("d"), "8"));
+    }
+    // Each is needed beside the other.
+    all.extend(
+        [("dk", "dv"), ("dv", "dk")]
+            .into_iter()
+            .filter(|(one, other)| has(one) && !has(other))
+            .map(|(_, other)| (field(other), "8")),
+    );
+    all.extend(given);
+    for (option, text) in all {
+        let value = match option.is_switch() {
+            true => (text == "true").into(),
+            false => option.parse(text).map_err(|e| format!("--{}: {e}", option.flag()))?,
+        };
+        fields.set(option, value);
+    }
+    fields.core().map(|_| ()).map_err(|e| e.by_flag())
+}
+
+#[test]
+fn two_options_that_exclude_each_other_are_both_named() {
+    let (mut taken, mut refused, mut silent) = (0, 0, Vec::new());
+    for design in ["flash-d", "fa2"] {
+        let all: Vec<Given> = OPTIONS
+            .iter()
+            .filter(|option| option.field != "design")
+            .flat_map(|option| values(option.field).into_iter().map(move |value| (option, value)))
+            .filter(|&one| core(design, &[one]).is_ok())
+            .collect();
+        for (i, &a) in all.iter().enumerate() {
+            for &b in all[i + 1..].iter().filter(|b| b.0.field != a.0.field) {
+                let Err(error) = core(design, &[a, b]) else {
+                    taken += 1;
+                    continue;
+                };
+                refused += 1;
+                let names = |option: &CoreOption| {
+                    let flag = format!("--{}", option.flag());
+                    error.match_indices(&flag).any(|(at, _)| {
+                        !error[at + flag.len()..].starts_with(|c: char| c == '-' || c.is_alphanumeric())
+                    })
+                };
+                if error.contains('\n') || !names(a.0) || !names(b.0) {
+                    silent.push(format!(
+                        "{design} --{} {} --{} {}: {error}",
+                        a.0.flag(),
+                        a.1,
+                        b.0.flag(),
+                        b.1
+                    ));
+                }
+            }
+        }
+    }
+    assert!(
+        silent.is_empty(),
+        "{} of {refused} refusals do not name both:\n{}",
+        silent.len(),
+        silent.join("\n")
+    );
+    assert!(taken > 1000 && refused > 200, "{taken} taken, {refused} refused");
+}
