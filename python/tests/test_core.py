@@ -1,17 +1,7 @@
-"""The installed package: `python -m unittest discover -s python/tests`.
-
-FLASHD_CALLS: random calls that are compared with `flashd simulate` (default: 100; a release check takes 1000). FLASHD_SEED: their seed.
-"""
+"""The installed package against the command line, and what arrays it takes: `python -m unittest discover -s python/tests`."""
 
 import json
-import os
-import pickle
-import signal
-import subprocess
-import sys
 import tempfile
-import threading
-import time
 import unittest
 import warnings
 from collections import Counter
@@ -19,20 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
+from common import CALLS, SEED, program
+
 import flashd
 
-CALLS = int(os.environ.get("FLASHD_CALLS", "100"))
-SEED = int(os.environ.get("FLASHD_SEED", "20261123"))
 FORMATS = ("bf16", "fp16", "fp8-e4m3", "fp8-e5m2", "fp32", "int8", "int4")
 SCALES = ("none", "row", "row-e8m0", "mx", "nvfp4")
 DATAPATHS = [("flash-d", {"update": u}) for u in ("fixed", "ranged", "fused", "rounded")] + [("flash-d", {"weight": "paper"})]
 DATAPATHS += [("fa2", {"fa2": name}) for name in (
     "shared-scale", "separate-scale", "fixed", "log-reference", "shared-log-reference", "lazy-reference", "literal")]
-
-
-def program(*words, **options):
-    """The command line of the wheel."""
-    return subprocess.run([sys.executable, "-m", "flashd", *map(str, words)], capture_output=True, text=True, **options)
 
 
 def flags_of(options):
@@ -349,179 +334,6 @@ class Arrays(unittest.TestCase):
         self.assertEqual(held, told["held"])
         with self.assertRaisesRegex(ValueError, "the step before reads no value"):
             flashd.Core("fa2", d=2).steps().value([0, 0])
-
-
-class Files(unittest.TestCase):
-    """Verilog, manifests and the command line."""
-
-    def test_files_are_those_of_generate(self):
-        core = flashd.Core("fa2", d=4, format="fp16", masks=True)
-        with tempfile.TemporaryDirectory() as folder:
-            folder = Path(folder)
-            self.assertEqual(program("generate", *core.flags.split(), "--out", folder / "a").returncode, 0)
-            core.write(folder / "b")
-            names = sorted(file.name for file in (folder / "a").iterdir())
-            self.assertEqual(names, sorted(core.files()))
-            for name in names:
-                self.assertEqual((folder / "a" / name).read_text(), (folder / "b" / name).read_text())
-            self.assertIn(f"module {core.name}", core.verilog())
-            manifest = folder / "a" / f"{core.name}.json"
-            self.assertEqual(core.manifest, json.loads(manifest.read_text()))
-            again = flashd.Core.from_json(core.manifest["configuration"])
-            self.assertEqual((again.flags, pickle.loads(pickle.dumps(core)).flags), (core.flags, core.flags))
-
-    def test_studies(self):
-        rows = flashd.accuracy(core=["--design flash-d", "--design fa2"], format="bf16", every=16, check=0)
-        rows = rows if isinstance(rows, list) else rows.to_dict("records")
-        self.assertEqual({row["core"] for row in rows}, {"flash_d", "fa2"})
-        self.assertTrue(all(0 < row["mean"] < 0.01 for row in rows))
-        with self.assertRaisesRegex(ValueError, "^--data: nowhere: "):
-            flashd.accuracy("nowhere")
-        with tempfile.TemporaryDirectory() as folder:
-            grid = Path(folder) / "grid.json"
-            grid.write_text('[{"design": "flash-d", "update": ["fixed", "rounded"]}, {"design": "fa2"}]')
-            rows = flashd.explore(errors_only=True, grid=grid, format="fp8-e4m3", every=64)
-        rows = rows if isinstance(rows, list) else rows.to_dict("records")
-        self.assertEqual({row["variant"] for row in rows}, {"flash_d_fixed", "flash_d_rounded", "fa2"})
-        self.assertTrue(all(row["format"] == "fp8-e4m3" and 0 < row["errors.mean"] < 0.02 for row in rows))
-
-    def interrupted(self, before, signalled):
-        """What Python says that an interrupt ends while it explores; `before` is code that runs first, `signalled` gets the process."""
-        # Where tests run in the background of a shell, interrupts are ignored unless Python's handler is set.
-        code = f"import signal, flashd\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n{before}\nflashd.explore(errors_only=True)"
-        # Without what earlier runs have kept, the grid takes longer than is waited here: it ends because of the signal.
-        with tempfile.TemporaryDirectory() as cache:
-            environment = {**os.environ, "XDG_CACHE_HOME": cache}
-            # Its own group: the signal is for Python alone, as in a notebook.
-            python = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True, env=environment)
-            with python:
-                try:
-                    signalled(python)
-                    _, said = python.communicate(timeout=60)
-                finally:
-                    if python.poll() is None:
-                        os.killpg(python.pid, signal.SIGKILL)
-        return said
-
-    def test_a_command_ends_with_its_caller(self):
-        def signalled(python):
-            time.sleep(2)
-            python.send_signal(signal.SIGINT)
-
-        self.assertIn("KeyboardInterrupt", self.interrupted("", signalled))
-
-    def test_an_interrupt_while_the_listener_starts_ends_the_command(self):
-        before = """
-import os, threading, time
-start = threading.Thread.start
-def interrupted(thread):
-    start(thread)
-    # Late enough that the program has begun its work.
-    time.sleep(2)
-    os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(1)
-threading.Thread.start = interrupted
-"""
-        self.assertIn("KeyboardInterrupt", self.interrupted(before, lambda python: None))
-
-
-class Errors(unittest.TestCase):
-    """What is wrong is a ValueError with the command line's text."""
-
-    def test_cores(self):
-        for options, text in [
-            ({"d": 1}, "--d: 1 is outside 2 to 576"),
-            ({"d": 8, "format": "fp4"}, "--format: unknown format 'fp4'"),
-            ({"d": 8, "bogus": 1}, "unknown option 'bogus'"),
-            ({"d": 8, "fa2": "fixed"}, "--fa2: "),
-            ({"d": 8, "masks": "perhaps"}, "--masks: 'perhaps' is neither true nor false"),
-        ]:
-            with self.assertRaises(ValueError) as caught:
-                flashd.Core("flash-d", **options)
-            self.assertTrue(str(caught.exception).startswith(text), str(caught.exception))
-        with self.assertRaisesRegex(ValueError, "unknown field `nothing`"):
-            flashd.Core.from_json({"design": "fa2", "d": 4, "nothing": 1})
-
-    def test_operands(self):
-        core = flashd.Core("flash-d", d=4)
-        x = np.ones((3, 4), dtype=np.float32)
-        bad = x.copy()
-        bad[1, 2] = np.nan
-        for arrays, settings, text in [
-            ((bad, x, x), {}, "q: row 1, column 2 is NaN; every element must be a finite float32"),
-            ((x, x, x[:2]), {}, r"v: has shape \[2, 4\], but k has \[3, 4\]"),
-            ((x[:, :2], x, x), {}, "--d: the core has d = 4, q has d = 2"),
-            ((x[None], x, x), {}, "k: has shape"),
-            ((x[None], np.stack([x, x]), np.stack([x, x])), {}, "k: 2 heads, but q has 1"),
-            ((x, x, x), {"window": 2}, "--window: takes a core with masks; add --masks"),
-            ((x, x, x), {"lengths": 2}, "--lengths: takes a core with masks; add --masks"),
-            ((x, x, x), {"mask": x[:, :3] > 0}, "mask: takes a core with masks; add --masks"),
-            ((x, x, x), {"mask": x}, "mask: adds 1 to a score, which takes a core that adds a bias"),
-            ((x, x, x), {"mask": x.astype(int)}, "mask: elements of type int64; booleans"),
-            ((x, x, x), {"scale": 0}, "--scale: score scale 0 is not a positive finite number"),
-            ((x, x, x), {"scale": "much"}, "--scale: neither auto nor none nor a number"),
-            ((x, x, x), {"causal_align": "top-left"}, "--causal-align: says where"),
-            ((x[:0], x, x), {}, "q, k and v: at least one head"),
-            ((x > 0, x, x), {}, "q: elements of type bool"),
-            ((x * 1e30, x.astype(np.float64) * 1e300, x), {}, "k: row 0, column 0 is inf"),
-        ]:
-            with self.assertRaisesRegex(ValueError, f"^{text}"):
-                core.attention(*arrays, **settings)
-
-    def test_a_core_that_shifts_by_itself(self):
-        core, x = flashd.Core("fa2", d=4, score_shift=-1), np.ones((3, 4), dtype=np.float32)
-        with self.assertRaisesRegex(ValueError, "^--score-shift: simulate derives it"):
-            core.attention(x, x, x)
-
-
-class Behaviour(unittest.TestCase):
-    """Other threads, progress, Ctrl-C."""
-
-    def setUp(self):
-        self.core = flashd.Core("flash-d", d=64)
-        self.x = np.random.default_rng(SEED).normal(size=(4, 1024, 64)).astype(np.float32)
-
-    def test_progress(self):
-        seen = []
-        o = self.core.attention(self.x, self.x, self.x, progress=lambda done, total: seen.append((done, total)))
-        self.assertEqual(o.shape, self.x.shape)
-        self.assertTrue(all(done <= total == 4 * 1024 * 1024 for done, total in seen))
-        self.assertEqual(seen, sorted(seen))
-
-        def ends(*_):
-            raise RuntimeError("enough")
-
-        with self.assertRaisesRegex(RuntimeError, "enough"):
-            while True:
-                self.core.attention(self.x, self.x, self.x, progress=ends)
-
-    def test_ctrl_c(self):
-        # What a shell starts in the background ignores the signal.
-        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
-        timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
-        timer.start()
-        with self.assertRaises(KeyboardInterrupt):
-            while True:
-                self.core.attention(self.x, self.x, self.x)
-        timer.join()
-
-    def test_the_interpreter_goes_on(self):
-        ticks, done = [], threading.Event()
-
-        def tick():
-            while not done.is_set():
-                ticks.append(time.monotonic())
-                time.sleep(0.001)
-
-        thread = threading.Thread(target=tick)
-        thread.start()
-        began = time.monotonic()
-        self.core.attention(self.x, self.x, self.x)
-        ended = time.monotonic()
-        done.set()
-        thread.join()
-        # With the lock held there would be none at all.
-        self.assertGreater(sum(began < t < ended for t in ticks), 5)
 
 
 if __name__ == "__main__":
