@@ -9,7 +9,7 @@ import os
 import random
 from pathlib import Path
 
-from .bench import READS, shapes, value_exponent, vector
+from .bench import READS, packed, packed_biases, random_bias, shapes, value_exponent, vector
 from .core import Core
 
 PERIOD = 4
@@ -56,6 +56,8 @@ class Block:
         keys = rng.randrange(1, 40)
         self.keys, self.values = ([vector(core, rng, operand) for _ in range(keys)] for operand in "kv")
         self.hidden = [bench.masked and rng.random() < 0.1 for _ in range(keys)]
+        # Of every query that a block can have; nothing where the core adds nothing.
+        self.biases = [[random_bias(rng) for _ in range(bench.most)] if core._core.bias else [] for _ in range(keys)]
         models = []
         for q in self.queries:
             model = core.steps()
@@ -63,18 +65,18 @@ class Block:
             models.append((model, *masks.of_next_query()))
         self.asked = []
         for place in range(keys):
-            reads = [self.meet(model, place, first, end) for model, first, end in models]
+            reads = [self.meet(index, place, *model) for index, model in enumerate(models)]
             if any(reads):
                 self.asked.append(place)
         results = [model.result() for model, _, _ in models]
         self.results = [o for o, *_ in results]
         self.flags = [invalid | overflow << 1 | empty << 2 for _, invalid, overflow, empty in results]
 
-    def meet(self, model, place, first, end):
+    def meet(self, index, place, model, first, end):
         """Whether a query reads the value of a key."""
         seen = not self.hidden[place] and first <= place and (end is None or place < end)
         # Without masks every key is seen.
-        *_, action, due = model.key(self.keys[place], not seen)
+        *_, action, due = model.key(self.keys[place], not seen, *self.biases[place][index : index + 1])
         if due:
             model.value(self.values[place])
         return action in READS
@@ -99,8 +101,10 @@ class Bench:
         dut._log.info("seed %d", seed)
         reset = (dut.aclk, dut.aresetn, False)
         self.lite = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), *reset)
-        self.ports = {}
+        self.ports, self.sizes = {}, {}
         for stream in self.manifest["streams"]:
+            beat = next(one["width"] for one in stream["signals"] if one["port"].endswith("_tdata"))
+            self.sizes[stream["name"]] = beat * stream["beats"] // 8
             side = AxiStreamSource if stream["input"] else AxiStreamSink
             self.ports[stream["name"]] = side(AxiStreamBus.from_prefix(dut, stream["name"]), *reset)
         write, read = self.lite.write_if, self.lite.read_if
@@ -111,19 +115,21 @@ class Bench:
         self.requested = "m_axis_vreq" in self.ports
         self.sent = self.results = self.requests = 0
 
-    def bytes_of(self, operand, vectors):
-        """Vectors as the bytes of their beats, element 0 first."""
+    def bytes_of(self, port, vectors, biases=None):
+        """Vectors as the bytes of their beats, word 0 first, and behind each its biases; the last beat of each is filled up with zeros."""
+        operand = port[-1]
         width, words = shapes(self.core)[operand]
-        packed = (sum(word << place * width for place, word in enumerate(one)) for one in vectors)
-        return b"".join(one.to_bytes(width * words // 8, "little") for one in packed)
+        numbers = (packed(self.core, operand, one) for one in vectors)
+        if biases is not None:
+            numbers = (one | packed_biases(behind) << width * words for one, behind in zip(numbers, biases))
+        return b"".join(one.to_bytes(self.sizes[port], "little") for one in numbers)
 
-    def send(self, port, operand, vectors, user=None):
+    def send(self, port, vectors, user=None, biases=None):
         """A packet; `user` has a bit for each vector, which counts on its last beat."""
         from cocotbext.axi import AxiStreamFrame
 
-        data = self.bytes_of(operand, vectors)
-        size = len(data) // len(vectors)
-        users = None if user is None else [int(bit) for bit in user for _ in range(size)]
+        data = self.bytes_of(port, vectors, biases)
+        users = None if user is None else [int(bit) for bit in user for _ in range(self.sizes[port])]
         self.ports[port].send_nowait(AxiStreamFrame(data, tuser=users) if users else AxiStreamFrame(data))
 
     async def write(self, register, value):
@@ -149,17 +155,17 @@ class Bench:
                 assert got == place, f"key {number + place}: a request of key {place} of its block is due, got {got}"
                 if self.rng.random() < 0.3:
                     await ClockCycles(self.dut.aclk, self.rng.randrange(1, 30))
-                self.send("s_axis_v", "v", [block.values[place]])
+                self.send("s_axis_v", [block.values[place]])
                 self.requests += 1
 
     async def answers(self, block, number):
         """Compares the results of a block."""
         frame = await self.ports["m_axis_o"].recv(compact=False)
-        data, size = bytes(frame.tdata), len(self.bytes_of("o", block.results[:1]))
+        data, size = bytes(frame.tdata), self.sizes["m_axis_o"]
         assert len(data) == size * len(block.results), f"key {number}: {len(data) // size} results of {len(block.results)} queries"
         for index, (o, flags) in enumerate(zip(block.results, block.flags)):
             where = f"key {number + len(block.keys) - 1}, query {index} of its block: "
-            got, expected = data[index * size :][:size], self.bytes_of("o", [o])
+            got, expected = data[index * size :][:size], self.bytes_of("m_axis_o", [o])
             assert got == expected, f"{where}o: expected {expected[::-1].hex()}, got {got[::-1].hex()}"
             told = set(frame.tuser[index * size :][:size])
             assert told == {flags}, f"{where}flags: expected {flags}, got {told}"
@@ -182,10 +188,10 @@ class Bench:
                                 ("V_EXPONENT", self.exponent), ("LENGTH", length), ("BLOCKS", len(blocks))):
             await self.write(register, value)
         for block in blocks:
-            self.send("s_axis_q", "q", block.queries)
-            self.send("s_axis_k", "k", block.keys, block.hidden if self.masked else None)
+            self.send("s_axis_q", block.queries)
+            self.send("s_axis_k", block.keys, block.hidden if self.masked else None, block.biases)
             if not self.requested:
-                self.send("s_axis_v", "v", block.values)
+                self.send("s_axis_v", block.values)
         memory = cocotb.start_soon(self.memory(numbered)) if self.requested else None
         await self.write("CONTROL", RUN | CLEAR)
         for block, number in numbered:

@@ -41,6 +41,22 @@ def vector(core, rng, operand):
     return core.encode(operand, [numbers])[0].tolist()
 
 
+def packed(core, operand, vector):
+    """A vector as its port has it: word 0 in the low bits."""
+    width = shapes(core)[operand][0]
+    return sum(word << place * width for place, word in enumerate(vector))
+
+
+def random_bias(rng):
+    """A bf16 number from 1/16 to 4, which is added to a score."""
+    return rng.getrandbits(1) << 15 | rng.randrange(123, 129) << 7 | rng.getrandbits(7)
+
+
+def packed_biases(biases):
+    """Those of a key for all queries of a block, as the port has them."""
+    return sum(bias << 16 * place for place, bias in enumerate(biases))
+
+
 class Query:
     """A query of a block: its operands, and the model that meets its keys."""
 
@@ -95,10 +111,10 @@ class Bench:
 
     def packed(self, operand, vector):
         """A vector as its port has it; noise of nothing."""
-        width, words = self.shapes[operand]
         if vector is None:
+            width, words = self.shapes[operand]
             return self.rng.getrandbits(width * words)
-        return sum(word << place * width for place, word in enumerate(vector))
+        return packed(self.core, operand, vector)
 
     def put(self, **values):
         """Drives the ports that there are."""
@@ -145,7 +161,7 @@ class Bench:
                 k=self.packed("k", key and key["k"]), k_last=key["last"] if key else rng.getrandbits(1),
                 k_mask=key["masked"] if key else rng.getrandbits(1) if "k_mask" in self.ports else 0,
                 v=self.packed("v", value),
-                k_bias=self.biases(key["bias"] if key else [self.rng.getrandbits(16) for _ in range(self.most)]),
+                k_bias=packed_biases(key["bias"] if key else [self.rng.getrandbits(16) for _ in range(self.most)]),
             )
             if self.ranged:
                 whole = (1 << self.ports["q_to"]) - 1
@@ -178,14 +194,8 @@ class Bench:
         return {"k": self.vector("k"), "v": self.vector("v"), "last": self.left == 1, "masked": masked, "bias": [self.bias() for _ in range(self.most)]}
 
     def bias(self):
-        """A bf16 number from 1/16 to 4, which is added to a score; 0 of a design that adds none."""
-        if "k_bias" not in self.ports:
-            return 0
-        return self.rng.getrandbits(1) << 15 | self.rng.randrange(123, 129) << 7 | self.rng.getrandbits(7)
-
-    def biases(self, biases):
-        """Those of a key for all queries of a block, as the port has them."""
-        return sum(bias << 16 * place for place, bias in enumerate(biases))
+        """What is added to a score; 0 of a design that adds nothing."""
+        return random_bias(self.rng) if "k_bias" in self.ports else 0
 
     def meet(self, key):
         """A key is taken: the model meets it."""
