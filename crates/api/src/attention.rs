@@ -153,11 +153,7 @@ impl Operands<'_> {
             if needed != Some(data.len()) {
                 return Err(Error::Input(format!("{name}: {} elements, {shape:?} are needed", data.len())));
             }
-            // To look for the place takes longer than to see that there is none.
-            if data.iter().fold(true, |finite, x| finite & x.is_finite()) {
-                continue;
-            }
-            let Some(at) = data.iter().position(|x| !x.is_finite()) else { continue };
+            let Some(at) = not_finite(data) else { continue };
             let [_, rows, d] = shape;
             let (head, row, column) = (at / (rows * d), at / d % rows, at % d);
             let problem = Problem::NotFinite {
@@ -170,6 +166,13 @@ impl Operands<'_> {
         }
         Ok(())
     }
+}
+
+/// The first number that is not finite.
+pub(crate) fn not_finite(numbers: &[f32]) -> Option<usize> {
+    // To look for the place takes longer than to see that there is none.
+    let all_are = numbers.iter().fold(true, |finite, x| finite & x.is_finite());
+    if all_are { None } else { numbers.iter().position(|x| !x.is_finite()) }
 }
 
 /// A head's part of a table over queries and keys, which is for all heads or has one for each.
@@ -215,8 +218,8 @@ impl Settings {
             return Err(Error::Input("bias: takes a core that adds a bias; add --bias".into()));
         }
         let biases = of_head("bias", biases, head, shape)?;
-        if let Some(bad) = biases.iter().find(|bias| !bias.is_finite()) {
-            return Err(Error::Input(format!("bias: {bad}; every number must be finite")));
+        if let Some(at) = not_finite(&biases) {
+            return Err(Error::Input(format!("bias: {}; every number must be finite", biases[at])));
         }
         Ok(Bias::Pairs { biases, keys: shape[3] })
     }

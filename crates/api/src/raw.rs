@@ -1,5 +1,6 @@
 //! Attention of a head in encodings, with nothing scaled and nothing rounded before the core.
 
+use crate::attention::not_finite;
 use crate::{Core, Error, Watch, guarded};
 use flashd_golden::{Monitor, QueryResult};
 use flashd_simulator::{Counters, Gaps, Query, Workload, run_model_with};
@@ -153,7 +154,7 @@ impl Core {
     pub fn encode(&self, operand: &str, numbers: &[f32]) -> Result<Vec<u64>, Error> {
         let Rows { format, elements, .. } = self.rows(operand)?;
         self.whole(operand, numbers.len(), elements)?;
-        if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
+        if let Some(at) = not_finite(numbers) {
             let (row, column) = (at / elements, at % elements);
             return Err(Error::Input(format!(
                 "{operand}: row {row}, column {column} is {}; every element must be finite",

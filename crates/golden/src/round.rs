@@ -126,14 +126,9 @@ pub(crate) fn biased_exponent(format: Format, bits: u64) -> u64 {
 /// least 1. Every value's magnitude is below `2^(v_exponent - bias + 1)`.
 pub fn v_exponent(format: Format, v: &[u64]) -> u64 {
     // The largest magnitude has the largest exponent. A host asks this of every value: no branch.
-    let (most, sign) = (format.max_finite(), format.sign_bit());
-    let largest = match format.is_integer() {
-        true => v.iter().map(|&bits| format.magnitude(bits)).fold(0, u64::max),
-        false => v
-            .iter()
-            .map(|&bits| bits & (sign - 1))
-            .fold(0, |m, bits| if bits > most { m } else { m.max(bits) }),
-    };
+    let most = format.max_finite();
+    let magnitudes = v.iter().map(|&bits| format.magnitude(bits));
+    let largest = magnitudes.fold(0, |largest, m| if m > most { largest } else { largest.max(m) });
     biased_exponent(format, largest)
 }
 

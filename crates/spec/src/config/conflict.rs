@@ -1,7 +1,6 @@
 //! Which other option stands in the way of one that is refused.
 
 use super::*;
-use serde_json::Value;
 
 impl CoreFields {
     /// The configuration, validated.
@@ -22,11 +21,12 @@ impl CoreFields {
         if error.field == "format" && !self.has("format") && self.has("q_format") {
             error.field = "q_format";
         }
-        let stands_in_the_way = |field: &&'static str| {
-            *field != error.field && !error.names(field) && self.with_another(field).checked().is_ok()
+        let stands_in_the_way = |option: &&'static CoreOption| {
+            option.field != error.field && !error.names(option) && self.with_another(option).checked().is_ok()
         };
+        let given = OPTIONS.iter().filter(|option| self.has(option.field));
         let others: Vec<String> =
-            self.given().filter(stands_in_the_way).map(|field| self.as_flag(field)).collect();
+            given.filter(stands_in_the_way).map(|option| self.as_typed(option)).collect();
         if !others.is_empty() {
             error.problem += &format!(" (with {})", others.join(" and "));
         }
@@ -34,35 +34,33 @@ impl CoreFields {
     }
 
     /// These fields with another value of one of them: a default, or where there is none a value that goes with most options.
-    fn with_another(&self, field: &'static str) -> CoreFields {
-        match (field, self.get::<Design>("design")) {
-            ("design", Some(Design::FlashD)) => self.clone().with_design(Design::Fa2),
-            ("design", _) => self.clone().with_design(Design::FlashD),
+    fn with_another(&self, option: &'static CoreOption) -> CoreFields {
+        let mut fields = self.clone();
+        match (option.field, self.get::<Design>("design")) {
+            ("design", Some(Design::FlashD)) => fields.with_design(Design::Fa2),
+            ("design", _) => fields.with_design(Design::FlashD),
             ("d" | "dk" | "dv", _) => {
-                let mut fields = self.clone();
-                CoreOption::of(field).into_iter().for_each(|option| fields.set(option, 16.into()));
+                fields.set(option, 16.into());
                 fields
             }
-            _ => self.without(field),
+            (field, _) => fields.without(field),
         }
     }
 
-    /// A given field as it is typed.
-    fn as_flag(&self, field: &str) -> String {
-        let flag = format!("--{}", field.replace('_', "-"));
-        match (CoreOption::of(field), self.value(field)) {
-            (Some(option), Some(value)) if !matches!(value, Value::Bool(true)) || !option.is_switch() => {
-                format!("{flag} {}", option.text(value))
-            }
-            _ => flag,
+    /// A given option as it is typed.
+    fn as_typed(&self, option: &CoreOption) -> String {
+        let flag = option.flag();
+        match self.value(option.field) {
+            Some(value) if !option.is_switch() => format!("--{flag} {}", option.text(value)),
+            _ => format!("--{flag}"),
         }
     }
 }
 
 impl ConfigError {
-    /// Whether the problem names this field's flag.
-    fn names(&self, field: &str) -> bool {
-        let flag = format!("--{}", field.replace('_', "-"));
+    /// Whether the problem names this option's flag.
+    fn names(&self, option: &CoreOption) -> bool {
+        let flag = format!("--{}", option.flag());
         let ends = |rest: &str| !rest.starts_with(|c: char| c == '-' || c.is_alphanumeric());
         self.problem.match_indices(&flag).any(|(at, _)| ends(&self.problem[at + flag.len()..]))
     }

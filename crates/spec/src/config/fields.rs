@@ -41,10 +41,10 @@ impl CoreFields {
     }
 
     /// These fields without one of them.
-    pub(super) fn without(&self, field: &str) -> CoreFields {
-        let mut fields = self.clone();
-        fields.0.remove(field);
-        fields
+    #[must_use]
+    pub(super) fn without(mut self, field: &str) -> CoreFields {
+        self.0.remove(field);
+        self
     }
 
     /// Sets d, or dk and dv if they differ.

@@ -1,6 +1,7 @@
 //! The lanes' contract in wide integers, written directly from its formulas.
 
-use super::scalar::{Lane, Scalar, fields, floor_and_bit, significand};
+use super::integers::{fields, floor_and_bit, significand};
+use super::scalar::{Lane, Scalar};
 use crate::common::Dyadic;
 use flashd_golden::{decode, encode};
 use flashd_spec::config::{Design, Fa2Variant, Update};

@@ -2,6 +2,7 @@
 //! which shares only the tables with the model.
 
 mod exhaustive;
+mod integers;
 mod lanes;
 mod scalar;
 mod scales;

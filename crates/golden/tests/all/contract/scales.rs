@@ -1,6 +1,7 @@
 //! Operands with scales, in wide integers.
 
-use super::scalar::{Scalar, round_half_up};
+use super::integers::round_half_up;
+use super::scalar::Scalar;
 use crate::common::{Dyadic, Rng};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Scale};
