@@ -147,6 +147,7 @@ class Core:
     dv = property(lambda self: self._core.dv, doc="Length of a value and of a result.")
     formats = property(lambda self: dict(zip("qkvo", self._core.formats)), doc="The formats of q, k, v and o, by their letters.")
     format = property(lambda self: self.formats["q"], doc="The format of q: that of all, where they have one.")
+    state_widths = property(lambda self: dict(self._core.state_widths), doc="Bits of an accumulator and of each scalar of a state, by their names.")
     latency = property(lambda self: self._core.latency, doc="Cycles from a query's last key to its result.")
     config = property(lambda self: json.loads(self._core.json), doc="The configuration, as in a file.")
 
@@ -267,7 +268,11 @@ class Core:
         return self._core.decode(operand, encodings.ravel()).reshape(*encodings.shape[:-1], -1)
 
     def steps(self):
-        """The core one step at a time, on encodings: query, key, value, result."""
+        """The core one step at a time, on encodings: query, key, value, result.
+
+        `state()` gives scalars and accumulators after a step. With `partial=True` another query's steps start from them: `restore(*state)` behind
+        `query` and before its first key. A query that has seen no key has no state.
+        """
         return self._core.steps()
 
     def verilog(self):

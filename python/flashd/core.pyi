@@ -24,6 +24,7 @@ class Core:
     dv: int
     format: str
     formats: dict[str, str]
+    state_widths: dict[str, int]
     latency: int
     config: dict[str, Any]
     manifest: dict[str, Any]

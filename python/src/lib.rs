@@ -1,18 +1,19 @@
 //! The compiled part of the Python package `flashd`: arrays in, arrays out. Shapes, types of elements and what is kind to users are in
 //! `flashd/core.py`.
 
+mod steps;
+
 use flashd_api::{
     CausalAlign, Error, HeadRun, Operands, RawHead, Run, ScoreScale, Settings, StepTable, TensorScale, Watch,
 };
-use flashd_api::{Stepper, action_number};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
+use steps::Steps;
 
 /// Steps of queries beyond which a run looks for Ctrl-C and tells of its progress: some milliseconds of work. It takes a thread.
 const WATCHED_STEPS: usize = 1 << 19;
@@ -269,6 +270,12 @@ impl Core {
         self.0.config().has_value_exponent()
     }
 
+    /// Widths of the words of a state by their names: an accumulator, then the scalars.
+    #[getter]
+    fn state_widths(&self) -> Vec<(&'static str, u32)> {
+        self.0.state_widths()
+    }
+
     #[getter]
     fn latency(&self) -> u32 {
         self.0.latency()
@@ -350,57 +357,7 @@ impl Core {
     }
 
     fn steps(&self) -> Steps {
-        Steps(Mutex::new(self.0.stepper()))
-    }
-}
-
-/// A core one step at a time. See `flashd.Core.steps`.
-#[pyclass(module = "flashd._flashd", frozen)]
-struct Steps(Mutex<Stepper>);
-
-impl Steps {
-    fn with<T>(&self, run: impl FnOnce(&mut Stepper) -> Result<T, flashd_api::StepError>) -> PyResult<T> {
-        let mut stepper = self.0.lock().unwrap_or_else(|e| e.into_inner());
-        flashd_api::guarded(|| run(&mut stepper).map_err(Error::from)).map_err(raised)
-    }
-}
-
-#[pymethods]
-impl Steps {
-    /// Loads a query, d encodings.
-    #[pyo3(signature = (q, v_exponent = 0))]
-    fn query(&self, q: Vec<u64>, v_exponent: u64) -> PyResult<()> {
-        self.with(|stepper| stepper.query(&q, v_exponent))
-    }
-
-    /// The query meets a key, whose bias is bf16: score, argument, factor and sum, raw; the action's number; whether its value is due.
-    #[pyo3(signature = (k, masked = false, bias = 0))]
-    fn key(&self, k: Vec<u64>, masked: bool, bias: u64) -> PyResult<(i64, i64, u64, Option<u64>, u8, bool)> {
-        self.with(|stepper| {
-            let step = stepper.biased_key(&k, bias, masked)?;
-            Ok((step.s, step.x, step.w, step.l, action_number(step.action), stepper.value_is_due()))
-        })
-    }
-
-    /// The value of the key before.
-    fn value(&self, v: Vec<u64>) -> PyResult<()> {
-        self.with(|stepper| stepper.value(&v))
-    }
-
-    /// Scalars and accumulators, raw.
-    fn state(&self) -> PyResult<(Vec<u64>, Vec<u64>)> {
-        self.with(|stepper| {
-            let state = stepper.state();
-            Ok((state.scalars.to_vec(), state.o))
-        })
-    }
-
-    /// The result's encodings, and whether it is invalid, overflowed and empty.
-    fn result(&self) -> PyResult<(Vec<u64>, bool, bool, bool)> {
-        self.with(|stepper| {
-            let result = stepper.result()?;
-            Ok((result.o, result.invalid, result.overflow, result.empty))
-        })
+        Steps::new(self.0.stepper())
     }
 }
 

@@ -80,6 +80,14 @@ impl Core {
         v_step_latency(&self.config)
     }
 
+    /// Names and widths of the words of a state: of an accumulator, then of each scalar that the core has.
+    pub fn state_widths(&self) -> Vec<(&'static str, u32)> {
+        let model = self.model(self.config.score_shift());
+        let scalars = model.numerics().scalar_bits(&self.config);
+        let accumulator = ("accumulator", self.config.accumulator_bits());
+        [accumulator].into_iter().chain(self.config.state_scalars().iter().copied().zip(scalars)).collect()
+    }
+
     /// The model with this score shift.
     pub(crate) fn model(&self, score_shift: i32) -> Arc<VectorModel> {
         let mut models = self.models.lock().unwrap_or_else(|e| e.into_inner());
