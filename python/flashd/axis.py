@@ -1,12 +1,13 @@
 """The cocotb bench of an emitted stream wrapper, whose expectations are the model's: what `flashd generate --cocotb` writes calls this.
 
 Blocks of random queries and keys go through the streams, with random pauses on all of them: every request for a value, every result with its flags,
-and the counters of the registers are the model's.
+and the counters of the registers are the model's. In a wrapper with states queries of later blocks start from the states that came with results.
 """
 
 import json
 import os
 import random
+from itertools import zip_longest
 from pathlib import Path
 
 from .bench import READS, packed, packed_biases, random_bias, shapes, value_exponent, vector
@@ -30,6 +31,24 @@ def pauses(rng):
             yield rng.random() < chance
 
 
+def packed_words(words):
+    """Words and their bits, one after another, each in whole bytes: a state as its stream has it."""
+    data = b"".join(word.to_bytes(-(-bits // 8), "little") for word, bits in words)
+    return int.from_bytes(data, "little")
+
+
+class Resolved:
+    """A signal whose undefined bits are read as random ones. A sink reads whole beats, but behind a result without a state nothing is defined; where
+    a bit counts, random ones soon differ from what is due."""
+
+    def __init__(self, signal):
+        self.signal = signal
+
+    @property
+    def value(self):
+        return self.signal.value.resolve("random")
+
+
 class Masks:
     """What the registers say of the keys that queries see."""
 
@@ -48,9 +67,9 @@ class Masks:
 
 
 class Block:
-    """A block and what the model makes of it."""
+    """A block and what the model makes of it. `states` says whether it brings a packet of them."""
 
-    def __init__(self, bench, masks):
+    def __init__(self, bench, masks, states):
         rng, core = bench.rng, bench.core
         self.queries = [vector(core, rng, "q") for _ in range(rng.randrange(1, bench.most + 1))]
         keys = rng.randrange(1, 40)
@@ -58,10 +77,15 @@ class Block:
         self.hidden = [bench.masked and rng.random() < 0.1 for _ in range(keys)]
         # Of every query that a block can have; nothing where the core adds nothing.
         self.biases = [[random_bias(rng) for _ in range(bench.most)] if core._core.bias else [] for _ in range(keys)]
+        # Queries behind the last state start without one, as those do whose state is None.
+        brought = rng.randrange(1, len(self.queries) + 1) if states else 0
+        self.begins = [bench.some_state() for _ in range(brought)]
         models = []
-        for q in self.queries:
+        for q, state in zip_longest(self.queries, self.begins):
             model = core.steps()
             model.query(q, bench.exponent)
+            if state is not None:
+                model.restore(*state)
             models.append((model, *masks.of_next_query()))
         self.asked = []
         for place in range(keys):
@@ -71,6 +95,8 @@ class Block:
         results = [model.result() for model, _, _ in models]
         self.results = [o for o, *_ in results]
         self.flags = [invalid | overflow << 1 | empty << 2 for _, invalid, overflow, empty in results]
+        # A query that has seen no key has none.
+        self.states = [None if empty else model.state() for (model, _, _), (*_, empty) in zip(models, results)]
 
     def meet(self, index, place, model, first, end):
         """Whether a query reads the value of a key."""
@@ -113,22 +139,39 @@ class Bench:
         for one in (*self.ports.values(), write.aw_channel, write.w_channel, write.b_channel, read.ar_channel, read.r_channel):
             one.set_pause_generator(pauses(self.rng))
         self.requested = "m_axis_vreq" in self.ports
-        self.sent = self.results = self.requests = 0
+        self.partial = "s_axis_s" in self.ports
+        if self.partial:
+            bus = self.ports["m_axis_o"].bus
+            bus.tdata = Resolved(bus.tdata)
+        self.widths, self.states = list(self.core.state_widths.values()), []
+        self.sent = self.begun = self.results = self.requests = 0
 
-    def bytes_of(self, port, vectors, biases=None):
-        """Vectors as the bytes of their beats, word 0 first, and behind each its biases; the last beat of each is filled up with zeros."""
-        operand = port[-1]
+    def packed(self, operand, vectors):
+        """Vectors of q, k, v or o as their streams have them, word 0 in the low bits."""
+        return [packed(self.core, operand, one) for one in vectors]
+
+    def bits(self, operand):
+        """Bits of a vector of q, k, v or o."""
         width, words = shapes(self.core)[operand]
-        numbers = (packed(self.core, operand, one) for one in vectors)
-        if biases is not None:
-            numbers = (one | packed_biases(behind) << width * words for one, behind in zip(numbers, biases))
-        return b"".join(one.to_bytes(self.sizes[port], "little") for one in numbers)
+        return width * words
 
-    def send(self, port, vectors, user=None, biases=None):
-        """A packet; `user` has a bit for each vector, which counts on its last beat."""
+    def some_state(self):
+        """A state of the last block, which many queries may start from; None for none."""
+        return self.rng.choice(self.states) if self.states and self.rng.random() < 0.8 else None
+
+    def packed_state(self, state):
+        """A state as its stream has it: accumulators, then scalars. Where there is none, noise, which the wrapper does not use."""
+        if state is None:
+            return self.rng.getrandbits(8 * self.sizes["s_axis_s"])
+        scalars, o = state
+        accumulator, *others = self.widths
+        return packed_words([*((word, accumulator) for word in o), *zip(scalars, others)])
+
+    def send(self, port, numbers, user=None):
+        """A packet of vectors, the last beat of each filled up with zeros; `user` has a bit for each, which counts on its last beat."""
         from cocotbext.axi import AxiStreamFrame
 
-        data = self.bytes_of(port, vectors, biases)
+        data = b"".join(one.to_bytes(self.sizes[port], "little") for one in numbers)
         users = None if user is None else [int(bit) for bit in user for _ in range(self.sizes[port])]
         self.ports[port].send_nowait(AxiStreamFrame(data, tuser=users) if users else AxiStreamFrame(data))
 
@@ -155,18 +198,23 @@ class Bench:
                 assert got == place, f"key {number + place}: a request of key {place} of its block is due, got {got}"
                 if self.rng.random() < 0.3:
                     await ClockCycles(self.dut.aclk, self.rng.randrange(1, 30))
-                self.send("s_axis_v", [block.values[place]])
+                self.send("s_axis_v", self.packed("v", [block.values[place]]))
                 self.requests += 1
 
     async def answers(self, block, number):
         """Compares the results of a block."""
         frame = await self.ports["m_axis_o"].recv(compact=False)
-        data, size = bytes(frame.tdata), self.sizes["m_axis_o"]
+        data, size, bits = bytes(frame.tdata), self.sizes["m_axis_o"], self.bits("o")
         assert len(data) == size * len(block.results), f"key {number}: {len(data) // size} results of {len(block.results)} queries"
-        for index, (o, flags) in enumerate(zip(block.results, block.flags)):
+        for index, (o, flags, state) in enumerate(zip(self.packed("o", block.results), block.flags, block.states)):
             where = f"key {number + len(block.keys) - 1}, query {index} of its block: "
-            got, expected = data[index * size :][:size], self.bytes_of("m_axis_o", [o])
-            assert got == expected, f"{where}o: expected {expected[::-1].hex()}, got {got[::-1].hex()}"
+            got = int.from_bytes(data[index * size :][:size], "little")
+            behind, got = got >> bits, got & (1 << bits) - 1
+            assert got == o, f"{where}o: expected {o:x}, got {got:x}"
+            # What is behind a result without a state does not count; a wrapper without states fills the last beat up with zeros.
+            if not self.partial or state is not None:
+                due = self.packed_state(state) if self.partial else 0
+                assert behind == due, f"{where}state: expected {due:x}, got {behind:x}"
             told = set(frame.tuser[index * size :][:size])
             assert told == {flags}, f"{where}flags: expected {flags}, got {told}"
             self.results += 1
@@ -177,21 +225,29 @@ class Bench:
         from cocotb.triggers import with_timeout
 
         masks = Masks(self.rng, self.masked)
-        blocks = [Block(self, masks) for _ in range(self.rng.randrange(1, MOST_BLOCKS + 1))]
-        numbered = []
+        states = self.partial and self.rng.random() < 0.8
+        blocks, numbered = [], []
+        for _ in range(self.rng.randrange(1, MOST_BLOCKS + 1)):
+            blocks.append(Block(self, masks, states))
+            self.states = [state for state in blocks[-1].states if state is not None]
         for block in blocks:
             numbered.append((block, self.sent))
             self.sent += len(block.keys)
         lengths = {len(block.keys) for block in blocks}
         length = lengths.pop() if len(lengths) == 1 and self.rng.getrandbits(1) else 0
         for register, value in (("MASK_MODE", masks.mode), ("STRIDE", masks.stride), ("WINDOW", masks.window), ("POSITION", masks.first),
-                                ("V_EXPONENT", self.exponent), ("LENGTH", length), ("BLOCKS", len(blocks))):
+                                ("V_EXPONENT", self.exponent), ("STATES", int(states)), ("LENGTH", length), ("BLOCKS", len(blocks))):
             await self.write(register, value)
         for block in blocks:
-            self.send("s_axis_q", block.queries)
-            self.send("s_axis_k", block.keys, block.hidden if self.masked else None, block.biases)
+            self.send("s_axis_q", self.packed("q", block.queries))
+            biases = (packed_biases(one) << self.bits("k") for one in block.biases)
+            keys = [key | behind for key, behind in zip(self.packed("k", block.keys), biases)]
+            self.send("s_axis_k", keys, block.hidden if self.masked else None)
+            if states:
+                self.send("s_axis_s", map(self.packed_state, block.begins), [state is None for state in block.begins])
+                self.begun += sum(state is not None for state in block.begins)
             if not self.requested:
-                self.send("s_axis_v", block.values)
+                self.send("s_axis_v", self.packed("v", block.values))
         memory = cocotb.start_soon(self.memory(numbered)) if self.requested else None
         await self.write("CONTROL", RUN | CLEAR)
         for block, number in numbered:
@@ -217,7 +273,8 @@ class Bench:
         await ClockCycles(self.dut.aclk, 4)
         self.dut.aresetn.value = 1
         await ClockCycles(self.dut.aclk, 2)
-        while self.sent < self.keys:
+        while self.sent < self.keys or (self.partial and self.begun == 0):
             await self.start()
-        self.dut._log.info("%d keys, %d requests, %d results are the model's", self.sent, self.requests, self.results)
+        begun = f"{self.begun} states, " if self.partial else ""
+        self.dut._log.info("%d keys, %s%d requests, %d results are the model's", self.sent, begun, self.requests, self.results)
         assert self.results > 0 and (self.requests > 0 or not self.requested)

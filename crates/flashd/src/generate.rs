@@ -123,23 +123,9 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
         Asked::Wrapper(config) => {
             let mut files = axis_files_in(&config, sources)?;
             if args.cocotb {
-                cocotb_of_streams(&config.array.core)?;
                 files.push(cocotb_file(&config.name(), CocotbBench::Streams));
             }
             Ok(files)
         }
-    }
-}
-
-/// Whether the bench of a stream wrapper knows what its streams carry.
-///
-/// # Errors
-/// Where results have states.
-fn cocotb_of_streams(core: &CoreConfig) -> Result<(), Failure> {
-    match core.partial {
-        true => Err(Failure::input(
-            "--cocotb: the bench of a stream wrapper knows no states (--partial); leave --cocotb out, testbench/axis has a bench for them",
-        )),
-        false => Ok(()),
     }
 }
