@@ -66,6 +66,10 @@ fn steps_are_those_of_the_whole_run() {
                 // Half way, a core with partial results goes on from what it has handed out.
                 if config.partial && key == keys / 2 {
                     let (state, flags) = (stepper.state(), stepper.result().unwrap());
+                    let widths: Vec<u32> = core.state_widths().into_iter().map(|(_, bits)| bits).collect();
+                    let fits = |(&word, &bits): (&u64, &u32)| word >> bits == 0;
+                    assert!(state.scalars.iter().zip(&widths[1..]).all(fits), "{}", config.name());
+                    assert!(state.o.iter().all(|word| fits((word, &widths[0]))), "{}", config.name());
                     stepper.query(&q[query * d..][..d], v_exponents[0]).unwrap();
                     stepper.restore(&state).unwrap();
                     assert_eq!(stepper.result().unwrap().o, flags.o, "{}", config.name());
