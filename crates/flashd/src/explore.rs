@@ -4,31 +4,23 @@ pub(crate) mod chart;
 mod parts;
 mod points;
 mod report;
+mod sets;
 
 use crate::cli::ExploreArgs;
 use crate::measure::check_clock;
 use crate::output::{Failure, print, print_json};
 use crate::progress::{Work, on_all_processors, rates};
 use crate::sample;
-use flashd_spec::config::{CoreConfig, Design};
-use flashd_spec::format::Format;
+use flashd_spec::config::CoreConfig;
 use flashd_study::equal;
-use flashd_study::grid::{GridFile, default_grid, stem};
 use parts::{FlowOf, HeadsOf};
 pub use parts::{Known, Part, Worker};
 use points::{CorePoint, Exploration, FormatResult};
+use sets::{Set, Sets, sets};
 use std::path::{Path, PathBuf};
 
 /// Cores whose errors one part has: loading heads takes longer than a core on the sample.
 const CORES_OF_A_PART: usize = 4;
-
-/// The cores of one format.
-struct Set {
-    format: Format,
-    cores: Vec<CoreConfig>,
-    /// Index into `cores`, if the reference is one of them, and its configuration.
-    reference: (Option<usize>, CoreConfig),
-}
 
 pub fn run(args: &ExploreArgs) -> Result<(), Failure> {
     let json_file = args.json.as_deref().filter(|path| *path != Path::new("-"));
@@ -41,14 +33,14 @@ pub fn run(args: &ExploreArgs) -> Result<(), Failure> {
         known.library = Some(worker.flow(&flow_of(args))?.library.cells.name.clone());
     }
     worker.heads(&heads_of(args))?;
-    for set in &sets {
+    for set in &sets.all {
         compute(&mut worker, &mut known, &error_parts(args, set, usize::MAX))?;
         // Of those above the limit nothing more is asked.
         let left = left(args, set, &known);
         compute(&mut worker, &mut known, &equal_parts(&left, usize::MAX))?;
     }
     if !args.errors_only {
-        let left: Vec<CoreConfig> = sets.iter().flat_map(|set| left(args, set, &known)).collect();
+        let left: Vec<CoreConfig> = sets.all.iter().flat_map(|set| left(args, set, &known)).collect();
         compute(&mut worker, &mut known, &measured_parts(args, &left))?;
     }
     let exploration = merge(args, &sets, &known)?;
@@ -76,7 +68,7 @@ pub fn run(args: &ExploreArgs) -> Result<(), Failure> {
 pub fn parts(args: &ExploreArgs) -> Result<Vec<Part>, Failure> {
     check(args, None)?;
     let mut parts = Vec::new();
-    for set in sets(args)? {
+    for set in sets(args)?.all {
         parts.extend(error_parts(args, &set, CORES_OF_A_PART));
         parts.extend(equal_parts(&set.cores, CORES_OF_A_PART));
         if !args.errors_only {
@@ -121,7 +113,7 @@ fn compute(worker: &mut Worker, known: &mut Known, parts: &[Part]) -> Result<(),
 }
 
 fn in_format(cores: &[CoreConfig]) -> String {
-    cores.first().map_or(String::new(), |core| format!(" in {}", core.format))
+    cores.first().map_or(String::new(), |core| format!(" in {}", core.encodings()))
 }
 
 fn heads_of(args: &ExploreArgs) -> HeadsOf {
@@ -132,11 +124,9 @@ fn flow_of(args: &ExploreArgs) -> FlowOf {
     FlowOf { liberty: args.liberty.clone(), clock_ns: args.clock }
 }
 
-/// Errors of all cores of a format, and of the reference where it is none of them.
+/// Errors of all cores of a set, and of the reference where it is none of them.
 fn error_parts(args: &ExploreArgs, set: &Set, at_once: usize) -> Vec<Part> {
-    let (position, reference) = &set.reference;
-    let other = position.is_none().then_some(reference);
-    let cores: Vec<CoreConfig> = set.cores.iter().chain(other).cloned().collect();
+    let cores: Vec<CoreConfig> = set.cores.iter().chain(set.other_reference()).cloned().collect();
     let part = |cores: &[CoreConfig]| Part::Errors { cores: cores.to_vec(), heads: heads_of(args) };
     cores.chunks(at_once).map(part).collect()
 }
@@ -166,16 +156,16 @@ fn left(args: &ExploreArgs, set: &Set, known: &Known) -> Vec<CoreConfig> {
     set.cores.iter().filter(within).cloned().collect()
 }
 
-fn merge(args: &ExploreArgs, sets: &[Set], known: &Known) -> Result<Exploration, Failure> {
+fn merge(args: &ExploreArgs, sets: &Sets, known: &Known) -> Result<Exploration, Failure> {
     let missing = |what: &str, core: &CoreConfig| {
         Failure::input(format!("{}: {what} are not among the results of the exploration", core.name()))
     };
     let mut formats = Vec::new();
-    for set in sets {
+    for set in &sets.all {
         let errors = |core: &CoreConfig| {
             known.errors.get(&core.name()).cloned().ok_or_else(|| missing("errors", core))
         };
-        let reference = &set.reference.1;
+        let reference = &set.reference;
         let reference_errors = errors(reference)?;
         let left = left(args, set, known);
         let mut points = Vec::new();
@@ -192,7 +182,7 @@ fn merge(args: &ExploreArgs, sets: &[Set], known: &Known) -> Result<Exploration,
             points.push(point);
         }
         formats.push(FormatResult {
-            format: set.format,
+            format: Some(set.encodings),
             reference: reference.name(),
             reference_errors,
             left_out: set.cores.len() - points.len(),
@@ -211,6 +201,7 @@ fn merge(args: &ExploreArgs, sets: &[Set], known: &Known) -> Result<Exploration,
         every: args.every,
         equal_scores: parts::equal_keys(),
         max_error: args.max_error.map(|percent| percent / 100.0),
+        all_formats: FormatResult::together(&formats, sets.reference),
         formats,
     };
     Ok(exploration.with_choices())
@@ -229,47 +220,6 @@ fn check(args: &ExploreArgs, json_file: Option<&Path>) -> Result<(), Failure> {
             .map_err(|e| Failure::input(format!("{flag} {}: {e}", path.display())))?;
     }
     Ok(())
-}
-
-fn sets(args: &ExploreArgs) -> Result<Vec<Set>, Failure> {
-    let mut formats = Vec::new();
-    let default = [Format::BF16, Format::FP8_E4M3];
-    for &format in if args.format.is_empty() { &default[..] } else { &args.format[..] } {
-        if !formats.contains(&format) {
-            formats.push(format);
-        }
-    }
-    let grid_failure = |e| Failure::input(format!("--grid {e}"));
-    let grid = args.grid.as_deref().map(GridFile::read).transpose().map_err(grid_failure)?;
-    let mut sets = Vec::new();
-    for format in formats {
-        CoreConfig::new(Design::FlashD, args.d, format)
-            .validate()
-            .map_err(|e| Failure::input(format!("--{e}")))?;
-        let cores = match &grid {
-            Some(grid) => grid.cores(args.d, format).map_err(grid_failure)?,
-            None => default_grid(args.d, format),
-        };
-        let variants = CoreConfig::variants(args.d, format);
-        let named = |core: &CoreConfig| stem(core) == args.reference;
-        let position = cores.iter().position(named);
-        let config = position.map(|i| &cores[i]).or_else(|| variants.iter().find(|core| named(core)));
-        let config = config.filter(|core| core.validate().is_ok()).ok_or_else(|| {
-            let names: Vec<String> = variants.iter().map(stem).collect();
-            Failure::input(format!(
-                "--reference {}: is neither a core of the grid nor one of {}",
-                args.reference,
-                names.join(", ")
-            ))
-        })?;
-        sets.push(Set { format, reference: (position, config.clone()), cores });
-    }
-    if sets.iter().all(|set| set.cores.is_empty()) {
-        let path = args.grid.as_deref().unwrap_or(Path::new("")).display().to_string();
-        return Err(Failure::input(format!("--grid {path}: has no core in the formats asked for")));
-    }
-    sets.retain(|set| !set.cores.is_empty());
-    Ok(sets)
 }
 
 pub(crate) fn bar(steps: usize) -> Work {

@@ -1,6 +1,6 @@
 //! Which cores are compared.
 
-use flashd_spec::config::{ACCUMULATOR_GUARD_BITS, Accumulator, CoreConfig, Design, LaneBits};
+use flashd_spec::config::{ACCUMULATOR_GUARD_BITS, Accumulator, CoreConfig, Design, LaneBits, OPTIONS};
 use flashd_spec::format::Format;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -88,9 +88,30 @@ pub fn stem(config: &CoreConfig) -> String {
     name.strip_suffix(&end).unwrap_or(&name).to_string()
 }
 
-/// The variant that a core is of: its name without the widths.
+/// The stem without scales, which belong to the formats: `fa2` for `fa2_mx`.
+pub fn stem_without_scales(config: &CoreConfig) -> String {
+    let scales = OPTIONS.iter().filter(|option| option.field.ends_with("scales"));
+    let scales: HashSet<String> = scales.filter_map(|option| (option.suffix)(config)).collect();
+    let stem = stem(config);
+    let kept: Vec<&str> = stem.split('_').filter(|part| !scales.contains(*part)).collect();
+    kept.join("_")
+}
+
+/// The variant that a core is of: its name without widths and scales.
 pub fn variant(config: &CoreConfig) -> String {
-    stem(&CoreConfig { dot: config.dot, ..config.plain() })
+    stem_without_scales(&in_formats_of(CoreConfig { dot: config.dot, ..config.plain() }, config))
+}
+
+/// A core with the formats and scales of another.
+fn in_formats_of(core: CoreConfig, other: &CoreConfig) -> CoreConfig {
+    let CoreConfig { scales, q_scales, k_scales, v_scales, .. } = *other;
+    CoreConfig { scales, q_scales, k_scales, v_scales, ..core.with_formats(other.formats()) }
+}
+
+/// The valid ones of all variants with the vector length, formats and scales of a core.
+pub fn variants_like(core: &CoreConfig) -> Vec<CoreConfig> {
+    let all = CoreConfig::variants(core.d, core.format).into_iter();
+    all.map(|variant| in_formats_of(variant, core)).filter(|variant| variant.validate().is_ok()).collect()
 }
 
 /// Configurations for the table of all variants: each with its usual dot product and default lanes, then the
@@ -107,7 +128,7 @@ pub fn variants_with_lanes(d: usize, format: Format, widths: &[LaneBits]) -> Vec
 
 /// A grid file: a JSON list of objects with fields of a configuration, as in `configs`. A field may be a list, which
 /// stands for each of its elements; an object with several lists stands for all combinations. The vector length is left
-/// out. An entry without `format` is for every format, one with it for that format only.
+/// out. An entry without `format` is for every format asked for, one with it for that format only.
 ///
 /// ```json
 /// [{"design": "flash-d", "update": "fixed", "lane": {"o": [16, 18], "v": 12, "w": [7, 8]}},
@@ -141,12 +162,12 @@ impl GridFile {
         Ok(GridFile { path: path.into(), entries })
     }
 
-    /// The cores of a vector length and format, each once. Entries for other formats are checked too.
+    /// The cores of a vector length, each once: of an entry with a `format` those in that format, of others those in each of `formats`.
     ///
     /// # Errors
     /// Names the entry, the field, and what is wrong with it: unknown fields, values that are not allowed, combinations
     /// that are not valid, more than [`MOST_CORES`] cores.
-    pub fn cores(&self, d: usize, format: Format) -> Result<Vec<CoreConfig>, GridError> {
+    pub fn cores(&self, d: usize, formats: &[Format]) -> Result<Vec<CoreConfig>, GridError> {
         let mut cores = Vec::new();
         for (i, fields) in self.entries.iter().enumerate() {
             let wrong = |problem: String| GridError::Entry { path: self.path.clone(), entry: i + 1, problem };
@@ -155,8 +176,8 @@ impl GridFile {
             }
             let mut fields = fields.clone();
             fields.insert("d".into(), d.into());
-            let own = serde_json::to_value(format).map_err(|e| wrong(e.to_string()))?;
-            fields.entry("format").or_insert(own);
+            let all = serde_json::to_value(formats).map_err(|e| wrong(e.to_string()))?;
+            fields.entry("format").or_insert(all);
             let fields = Value::Object(fields);
             if count(&fields).is_none_or(|n| n + cores.len() > MOST_CORES) {
                 return Err(wrong(format!("more than {MOST_CORES} cores; shorten the lists")));
@@ -167,7 +188,6 @@ impl GridFile {
                 cores.push(core);
             }
         }
-        cores.retain(|core| core.formats() == format.into());
         Ok(distinct(cores))
     }
 }

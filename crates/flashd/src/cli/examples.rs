@@ -105,7 +105,10 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         "explore",
         [
             long("explore --clock 4 --liberty asap7.lib --svg explore.svg", "error over area at 4 ns"),
-            long("explore --errors-only --format bf16", "errors alone: no synthesis"),
+            long(
+                "explore --errors-only --grid configs/grids/formats.json",
+                "errors of int8, fp8-e4m3 and bf16 without synthesis",
+            ),
         ],
     ),
     (

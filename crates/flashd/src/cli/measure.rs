@@ -91,10 +91,14 @@ pub struct ExploreArgs {
     /// Vector length of the cores that are mapped; errors are measured on heads of all lengths
     #[arg(long, default_value_t = 16, help_heading = WHAT)]
     pub d: usize,
-    /// Number format; can be repeated (default: bf16 and fp8-e4m3)
+    /// Number format; can be repeated (default: bf16 and fp8-e4m3, and those that a grid names)
+    ///
+    /// Of several formats, or combinations of operands' formats and scales, a table and fronts of all together follow.
     #[arg(long, help_heading = WHAT)]
     pub format: Vec<Format>,
     /// JSON list of configurations in which a field may be a list (default: all variants)
+    ///
+    /// Formats of operands and scales are fields, too. An entry without a format stands for those of --format.
     #[arg(long, value_name = "FILE", help_heading = WHAT)]
     pub grid: Option<PathBuf>,
     /// What the error is compared with
@@ -116,6 +120,9 @@ pub struct ExploreArgs {
     #[arg(long, default_value_t = 300, value_name = "N", value_parser = parse_positive, help_heading = RUN, hide_short_help = true)]
     pub cycles: usize,
     /// Core, as named in the table, whose mean error is to be reached in every group
+    ///
+    /// Each format has its own of that name. For all formats together it is that in the first format; a name with format and length,
+    /// such as fa2_int8_d16, chooses another.
     #[arg(long, default_value = "fa2", value_name = "CORE", help_heading = OUTPUT)]
     pub reference: String,
     /// Leave out cores with a larger mean error, in percent of max|v|

@@ -1,18 +1,21 @@
 //! Error over cost: every core, both fronts, both knees.
 
+mod legend;
 mod marker;
 mod place;
+mod shapes;
 
 use super::points::{CorePoint, Cost, Exploration, FormatResult};
 use flashd_spec::config::Design;
-use marker::{Marker, draw_marker};
+use marker::draw_marker;
 use place::{Box2, place};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use shapes::Shapes;
 use std::error::Error;
 
-/// Width of the picture and height of one format's part, pixels.
+/// Width of the picture and least height of a panel, pixels.
 const SIZE: (u32, u32) = (980, 560);
 /// Width of the legend.
 const LEGEND: u32 = 220;
@@ -30,39 +33,62 @@ struct Drawn<'a> {
     at: (f64, f64),
 }
 
-/// One part for each format, one below the other.
+/// A panel: cores that are drawn together.
+struct Panel<'a> {
+    exploration: &'a Exploration,
+    cost: Cost,
+    result: &'a FormatResult,
+    shapes: Shapes,
+    /// The cores that have a place on the axes.
+    drawn: Vec<Drawn<'a>>,
+}
+
+impl<'a> Panel<'a> {
+    fn new(exploration: &'a Exploration, cost: Cost, result: &'a FormatResult) -> Panel<'a> {
+        // A logarithmic axis has no place for 0.
+        let on_axes = result.points.iter().filter(|point| point.errors.mean > 0.0);
+        let drawn = on_axes
+            .filter_map(|point| Some(Drawn { point, at: (point.cost(cost)?, 100.0 * point.errors.mean) }));
+        let shapes = Shapes::of(result, &exploration.formats);
+        Panel { exploration, cost, result, shapes, drawn: drawn.collect() }
+    }
+
+    /// Many formats have a long legend.
+    fn height(&self) -> u32 {
+        match self.shapes {
+            Shapes::Variants => SIZE.1,
+            Shapes::Formats(_) => legend::height(&self.shapes, &self.drawn, self.result).max(SIZE.1),
+        }
+    }
+}
+
+/// A panel for each format, one below the other, then one of all formats where there are several.
 pub fn draw(exploration: &Exploration) -> Result<String, Box<dyn Error>> {
     let cost = exploration.cost.ok_or("there is no cost to draw over")?;
-    let parts = exploration.formats.len();
+    let results = exploration.formats.iter().chain(&exploration.all_formats);
+    let panels: Vec<Panel> = results.map(|result| Panel::new(exploration, cost, result)).collect();
     let mut svg = String::new();
     {
-        let root = SVGBackend::with_string(&mut svg, (SIZE.0, SIZE.1 * parts as u32)).into_drawing_area();
+        let height = panels.iter().map(Panel::height).sum();
+        let root = SVGBackend::with_string(&mut svg, (SIZE.0, height)).into_drawing_area();
         root.fill(&WHITE)?;
-        for (area, result) in root.split_evenly((parts, 1)).iter().zip(&exploration.formats) {
-            one_format(area, exploration, cost, result)?;
+        let mut rest = root.clone();
+        for panel in &panels {
+            let (area, below) = rest.split_vertically(panel.height());
+            draw_panel(&area, panel)?;
+            rest = below;
         }
         root.present()?;
     }
     Ok(svg)
 }
 
-fn one_format(
-    area: &Area,
-    exploration: &Exploration,
-    cost: Cost,
-    result: &FormatResult,
-) -> Result<(), Box<dyn Error>> {
+fn draw_panel(area: &Area, panel: &Panel) -> Result<(), Box<dyn Error>> {
+    let Panel { exploration, cost, result, shapes, drawn } = panel;
     let (plot, legend) = area.split_horizontally(SIZE.0 - LEGEND);
-    // A logarithmic axis has no place for 0.
-    let drawn: Vec<Drawn> = result
-        .points
-        .iter()
-        .filter(|point| point.errors.mean > 0.0)
-        .filter_map(|point| Some(Drawn { point, at: (point.cost(cost)?, 100.0 * point.errors.mean) }))
-        .collect();
     let title = format!(
         "{}, d = {}, {} at {} ns",
-        result.format,
+        result.title(),
         exploration.d,
         exploration.library.as_deref().unwrap_or_default(),
         exploration.clock_ns.unwrap_or_default()
@@ -111,24 +137,24 @@ fn one_format(
     // Dominated points first, so that the fronts lie over them.
     for on_front in [false, true] {
         for p in drawn.iter().filter(|p| p.point.on_design_front == on_front) {
-            let style = Marker::of(&p.point.variant).style(colour(p.point.design()), !on_front);
+            let style = shapes.shape(p.point).style(colour(p.point.design()), !on_front);
             draw_marker(&plot, local(chart.backend_coord(&p.at)), style)?;
         }
         if on_front {
             continue;
         }
         for design in Design::ALL {
-            let steps = steps(&drawn, design, (x1 + margin, top));
+            let steps = steps(drawn, design, (x1 + margin, top));
             chart.draw_series(LineSeries::new(steps, colour(design).stroke_width(2)))?;
         }
     }
     // What labels should not cover.
     let mut taken: Vec<Box2> = Vec::new();
-    for p in &drawn {
+    for p in drawn {
         taken.push(Box2::around(chart.backend_coord(&p.at), 5));
     }
     for design in Design::ALL {
-        let line = steps(&drawn, design, (x1 + margin, top));
+        let line = steps(drawn, design, (x1 + margin, top));
         for ends in line.windows(2) {
             taken.push(Box2::between(chart.backend_coord(&ends[0]), chart.backend_coord(&ends[1])));
         }
@@ -139,7 +165,7 @@ fn one_format(
         let knee = result.choice(design).and_then(|choice| choice.knee.as_ref());
         let Some(p) = drawn.iter().find(|p| Some(&p.point.core) == knee) else { continue };
         let (x, y) = chart.backend_coord(&p.at);
-        let text = format!("knee: {}", p.point.stem);
+        let text = format!("knee: {}", shapes.label(p.point));
         let style = (FONT, TEXT).into_text_style(&plot);
         let (width, _) = plot.estimate_text_size(&text, &style)?;
         let label = place((x, y), (width as i32, TEXT + 3), inside, &taken);
@@ -155,7 +181,7 @@ fn one_format(
         let style = style.color(&ink).pos(anchor);
         plot.draw(&Text::new(text, local((label.left, (label.top + label.bottom) / 2)), style))?;
     }
-    draw_legend(&legend, &drawn, result)
+    legend::draw(&legend, shapes, drawn, result)
 }
 
 /// The best error to be had for a cost: down to each point of a front, and along to the next.
@@ -197,39 +223,6 @@ fn tick(x: f64) -> String {
         x if x >= 10_000.0 => format!("{:.0}k", x / 1000.0),
         _ => format!("{}", (x * 1e6).round() / 1e6),
     }
-}
-
-fn draw_legend(area: &Area, drawn: &[Drawn], result: &FormatResult) -> Result<(), Box<dyn Error>> {
-    let mut y = 60;
-    let mut line = |draw: &dyn Fn(i32) -> Result<(), Box<dyn Error>>, text: &str| {
-        draw(y)?;
-        let style = (FONT, TEXT).into_text_style(area).pos(Pos::new(HPos::Left, VPos::Center));
-        area.draw(&Text::new(text.to_string(), (40, y), style))?;
-        y += 21;
-        Ok::<(), Box<dyn Error>>(())
-    };
-    for design in Design::ALL {
-        let ink = colour(design);
-        let mut variants: Vec<&str> =
-            drawn.iter().filter(|p| p.point.design() == design).map(|p| p.point.variant.as_str()).collect();
-        variants.sort_unstable();
-        variants.dedup();
-        if variants.is_empty() {
-            continue;
-        }
-        for variant in variants {
-            let marker = |y| Ok(draw_marker(area, (20, y), Marker::of(variant).style(ink, false))?);
-            line(&marker, variant)?;
-        }
-        let front = |y| Ok(area.draw(&PathElement::new([(8, y), (32, y)], ink.stroke_width(2)))?);
-        line(&front, "front")?;
-        let knee = |y| Ok(area.draw(&Circle::new((20, y), 9, ink.stroke_width(2)))?);
-        if result.choice(design).is_some_and(|choice| choice.knee.is_some()) {
-            line(&knee, "knee")?;
-        }
-        line(&|_| Ok(()), "")?;
-    }
-    line(&|_| Ok(()), "pale: not on its design's front")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::cli::CostArg;
 use flashd_spec::config::{CoreConfig, Design};
-use flashd_spec::format::Format;
+use flashd_spec::format::Encodings;
 use flashd_study::TraceErrors;
 use flashd_study::grid::{stem, variant};
 use flashd_study::pareto::{self, front, knee};
@@ -42,15 +42,19 @@ pub struct Exploration {
     pub equal_scores: usize,
     /// Cores with a larger mean error were left out.
     pub max_error: Option<f64>,
-    /// By format.
+    /// By formats and scales.
     pub formats: Vec<FormatResult>,
+    /// All of them together, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub all_formats: Option<FormatResult>,
 }
 
-/// The cores of one format.
+/// The cores of one combination of formats and scales, or of all.
 #[derive(Serialize)]
 pub struct FormatResult {
-    /// Format.
-    pub format: Format,
+    /// Formats and scales; absent for all together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<Encodings>,
     /// The core whose accuracy is to be reached.
     pub reference: String,
     /// Its errors.
@@ -75,14 +79,17 @@ pub struct Choice {
 }
 
 /// One core.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub struct CorePoint {
     /// Name.
     pub core: String,
+    /// Formats and scales, where cores of all formats are together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<Encodings>,
     /// The name without format and vector length.
     #[serde(skip)]
     pub stem: String,
-    /// The name without widths, format and vector length.
+    /// The name without widths, formats, scales and vector length.
     pub variant: String,
     /// Configuration.
     pub configuration: CoreConfig,
@@ -143,6 +150,7 @@ impl CorePoint {
     pub fn new(config: &CoreConfig, errors: TraceErrors) -> CorePoint {
         CorePoint {
             core: config.name(),
+            format: None,
             stem: stem(config),
             variant: variant(config),
             configuration: config.clone(),
@@ -172,6 +180,32 @@ impl CorePoint {
 }
 
 impl FormatResult {
+    /// Cores of several formats together, against the reference of one of them; none for a single format.
+    pub fn together(formats: &[FormatResult], reference: usize) -> Option<FormatResult> {
+        let FormatResult { reference, reference_errors, .. } =
+            formats.get(reference).filter(|_| formats.len() > 1)?;
+        let points = formats.iter().flat_map(|result| {
+            result.points.iter().map(|point| CorePoint {
+                format: result.format,
+                as_accurate_as_reference: point.errors.within(reference_errors),
+                ..point.clone()
+            })
+        });
+        Some(FormatResult {
+            format: None,
+            reference: reference.clone(),
+            reference_errors: reference_errors.clone(),
+            left_out: formats.iter().map(|result| result.left_out).sum(),
+            points: points.collect(),
+            choices: Vec::new(),
+        })
+    }
+
+    /// What its cores have in common.
+    pub fn title(&self) -> String {
+        self.format.map_or_else(|| "all formats".into(), |format| format.to_string())
+    }
+
     /// What stands out of a design.
     pub fn choice(&self, design: Design) -> Option<&Choice> {
         self.choices.iter().find(|choice| choice.design == design)
@@ -216,7 +250,7 @@ impl Exploration {
     /// Marks the fronts and names the knees, and sorts the points: by cost, those that miss the clock last; by mean
     /// error where there is no cost.
     pub fn with_choices(mut self) -> Exploration {
-        for result in &mut self.formats {
+        for result in self.formats.iter_mut().chain(&mut self.all_formats) {
             if let Some(cost) = self.cost {
                 result.choose(cost);
             }

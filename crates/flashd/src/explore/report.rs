@@ -8,19 +8,24 @@ use std::path::PathBuf;
 
 const NOTES: &str = "Errors against f64 attention, fractions of max|v|: mean over the groups of heads, largest of an \
                      element, largest on equal\nscores. ";
+const TOGETHER: &str = "all formats: errors on heads contain what rounding to the format loses. Those on equal scores do not: they \
+                        start from rounded\nvalues.\n";
 const FRONT: &str = "front: no core of its design (own), or of both (both), costs less and errs less. knee: the core \
                      of its design's front\nfurthest below the line from the cheapest to the most accurate, in \
                      logarithms of cost and mean error.\n";
 
 pub fn text(exploration: &Exploration, written: &[PathBuf]) -> String {
     let mut text = String::new();
-    for result in &exploration.formats {
+    for result in exploration.formats.iter().chain(&exploration.all_formats) {
         one_format(&mut text, exploration, result);
     }
     text += NOTES;
     text += "as accurate: the mean error is no larger than the reference's in every group.\n";
     if exploration.cost.is_some() {
         text += FRONT;
+    }
+    if exploration.all_formats.is_some() {
+        text += TOGETHER;
     }
     for path in written {
         let _ = writeln!(text, "{}", path.display());
@@ -30,12 +35,17 @@ pub fn text(exploration: &Exploration, written: &[PathBuf]) -> String {
 
 fn one_format(text: &mut String, exploration: &Exploration, result: &FormatResult) {
     let Exploration { d, heads, every, data, .. } = exploration;
-    let _ = write!(text, "{}: ", result.format);
+    let _ = write!(text, "{}: ", result.title());
     if let (Some(library), Some(clock)) = (&exploration.library, exploration.clock_ns) {
         let _ = write!(text, "d = {d} in {library} at {clock} ns; ");
     }
     let queries = if *every == 1 { String::new() } else { format!(", one query in {every}") };
-    let _ = writeln!(text, "errors on {heads} heads of {}{queries}", data.display());
+    let _ = write!(text, "errors on {heads} heads of {}{queries}", data.display());
+    // Tables of one format have the reference of that format, which the option names.
+    let _ = match result.format {
+        None => writeln!(text, "; as accurate as {}", result.reference),
+        Some(_) => writeln!(text),
+    };
     let in_time = |p: &&CorePoint| p.measured.as_ref().is_none_or(|m| m.meets_clock);
     let (in_time, late): (Vec<&CorePoint>, Vec<&CorePoint>) = result.points.iter().partition(in_time);
     if !in_time.is_empty() {
@@ -69,6 +79,7 @@ fn points(exploration: &Exploration, result: &FormatResult, points: &[&CorePoint
     let with_power = matches!(exploration.cost, Some(Cost::Power | Cost::Glitches));
     let equal = format!("{} equal", exploration.equal_scores);
     let mut header = vec!["core"];
+    header.extend(result.format.is_none().then_some("formats"));
     if exploration.cost.is_some() {
         header.extend(["um2", "kGE"]);
         header.extend(with_power.then_some(["mW", "with glitches"]).into_iter().flatten());
@@ -80,6 +91,7 @@ fn points(exploration: &Exploration, result: &FormatResult, points: &[&CorePoint
     }
     let rows = points.iter().map(|point| {
         let mut row = vec![point.stem.clone()];
+        row.extend(point.format.map(|format| format.to_string()));
         if let Some(m) = &point.measured {
             row.extend(figures(m, with_power));
         }

@@ -1,6 +1,7 @@
 //! `flashd explore` from outside, as far as it needs no synthesis.
 
 use crate::common::{refusal, root};
+use serde_json::Value;
 use std::process::{Command, Output};
 
 fn explore(args: &[&str]) -> Output {
@@ -32,7 +33,7 @@ fn errors_of_a_small_grid() {
     let run = explore(&[&args[..], &["--json", json.to_str().unwrap()]].concat());
     let text = String::from_utf8(run.stdout).unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let result: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let result: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
     let result = &result["formats"][0];
     assert_eq!(result["reference"], "fa2_bf16_d16");
     let points = result["points"].as_array().unwrap();
@@ -54,7 +55,7 @@ fn errors_of_a_small_grid() {
     // the grid: it is as accurate as itself.
     let limit = (50.0 * (mean(1) + mean(2))).to_string();
     let run = explore(&[&args[..], &["--max-error", &limit, "--reference", "fa2", "--json"]].concat());
-    let fewer: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let fewer: Value = serde_json::from_slice(&run.stdout).unwrap();
     let fewer = &fewer["formats"][0];
     assert_eq!((&fewer["reference"], &fewer["left_out"]), (&"fa2_bf16_d16".into(), &1.into()));
     let left = fewer["points"].as_array().unwrap();
@@ -62,6 +63,76 @@ fn errors_of_a_small_grid() {
     let fa2 = left.iter().find(|p| p["core"] == "fa2_bf16_d16").unwrap();
     assert_eq!(fa2["errors"], fewer["reference_errors"]);
     assert_eq!(fa2["as_accurate_as_reference"], true);
+}
+
+/// Explores a grid without a cost, of few queries; what it prints, and its JSON.
+fn errors(grid: &str, args: &[&str]) -> (String, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let json = folder.path().join("out.json");
+    let all = [&["--errors-only", "--every", "64", "--grid", grid, "--json", json.to_str().unwrap()], args]
+        .concat();
+    let run = explore(&all);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let result = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    (String::from_utf8(run.stdout).unwrap(), result)
+}
+
+fn words<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
+    list.as_array().unwrap().iter().map(|value| value[field].as_str().unwrap()).collect()
+}
+
+#[test]
+fn formats_are_compared_with_one_another() {
+    let (text, result) = errors("configs/grids/formats.json", &[]);
+    let formats =
+        ["bf16", "fp8-e4m3", "fp8-e4m3, o bf16", "fp8-e4m3, o bf16, scales mx", "int8", "int8, v fp8-e4m3"];
+    assert_eq!(words(&result["formats"], "format"), formats);
+    let references = [
+        "fa2_bf16_d16",
+        "fa2_fp8_e4m3_d16",
+        "fa2_o_bf16_fp8_e4m3_d16",
+        "fa2_mx_o_bf16_fp8_e4m3_d16",
+        "fa2_int8_d16",
+        "fa2_v_fp8_e4m3_int8_d16",
+    ];
+    assert_eq!(words(&result["formats"], "reference"), references);
+
+    let all = &result["all_formats"];
+    assert_eq!(all["reference"], "fa2_bf16_d16");
+    let points = all["points"].as_array().unwrap();
+    assert_eq!(points.len(), 12);
+    let means: Vec<f64> = points.iter().map(|p| p["errors"]["mean"].as_f64().unwrap()).collect();
+    assert!(means.is_sorted(), "{means:?}");
+    let mut found = words(&all["points"], "format");
+    // What bf16 loses of its inputs is less than what all others lose.
+    assert_eq!(found[..2], ["bf16"; 2]);
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found, formats);
+    // One table has all of them, each with its formats.
+    let (_, table) = text.split_once("all formats: errors on").unwrap();
+    for (core, format) in words(&all["points"], "core").into_iter().zip(words(&all["points"], "format")) {
+        let design = if core.starts_with("fa2") { "fa2" } else { "flash_d" };
+        let named = |line: &str| line.trim().starts_with(design) && line.contains(&format!(" {format} "));
+        assert!(table.lines().any(named), "{core}: {table}");
+    }
+    assert!(table.contains("as accurate as fa2_bf16_d16"), "{table}");
+}
+
+#[test]
+fn the_reference_of_all_formats_is_one_core() {
+    let (_folder, file) = grid(r#"[{"design": ["flash-d", "fa2"], "format": ["int8", "fp8-e4m3"]}]"#);
+    let (_, first) = errors(&file, &[]);
+    assert_eq!(first["all_formats"]["reference"], "fa2_fp8_e4m3_d16");
+    // In the order of the option, and by a name in full, of a core that need not be in the grid.
+    let (_, second) = errors(&file, &["--format", "int8", "--format", "fp8-e4m3", "--reference", "flash_d"]);
+    assert_eq!(second["all_formats"]["reference"], "flash_d_int8_d16");
+    let (_, third) = errors(&file, &["--reference", "fa2_logref_int8_d16"]);
+    assert_eq!(third["all_formats"]["reference"], "fa2_logref_int8_d16");
+    assert_eq!(words(&third["formats"], "reference"), ["fa2_logref_fp8_e4m3_d16", "fa2_logref_int8_d16"]);
+    // One format alone is as before.
+    let (text, single) = errors(&file, &["--format", "int8"]);
+    assert!(single.get("all_formats").is_none() && !text.contains("all formats"));
 }
 
 #[test]
@@ -72,9 +143,10 @@ fn bad_input_is_refused() {
         ("[]", ["grid.json", "empty"]),
         ("{", ["grid.json", "JSON list of objects"]),
         (r#"[{"design": "fa2", "format": "fp16"}]"#, ["grid.json", "no core in the formats"]),
+        (r#"[{"design": "fa2", "scales": "row", "v_scales": "row"}]"#, ["entry 1", "v_scales"]),
     ] {
         let (_folder, file) = grid(text);
-        let message = refused(&["--errors-only", "--grid", &file]);
+        let message = refused(&["--errors-only", "--format", "bf16", "--grid", &file]);
         assert!(parts.iter().all(|part| message.contains(part)), "{text}: {message}");
     }
     for (args, part) in [

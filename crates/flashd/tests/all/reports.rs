@@ -82,7 +82,9 @@ fn write_files(folder: &Path) {
     ]);
     let cores = serde_json::json!([{"design": ["flash-d", "fa2"], "format": "bf16"}]);
     fs::write(folder.join("grid.json"), shards.to_string()).unwrap();
+    let formats = serde_json::json!([{"design": "fa2", "format": ["bf16", "int8"]}]);
     fs::write(folder.join("cores.json"), cores.to_string()).unwrap();
+    fs::write(folder.join("formats.json"), formats.to_string()).unwrap();
 }
 
 /// What a command prints with `--json`, or the manifest that it writes. Commands before it, with semicolons between, prepare it.

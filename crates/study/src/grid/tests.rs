@@ -10,13 +10,13 @@ fn grid(text: &str) -> Result<GridFile, GridError> {
 }
 
 fn names(text: &str, format: Format) -> Vec<String> {
-    grid(text).unwrap().cores(16, format).unwrap().iter().map(stem).collect()
+    grid(text).unwrap().cores(16, &[format]).unwrap().iter().map(stem).collect()
 }
 
 fn refused(text: &str) -> String {
     match grid(text) {
         Err(e) => e.to_string(),
-        Ok(grid) => grid.cores(16, Format::BF16).unwrap_err().to_string(),
+        Ok(grid) => grid.cores(16, &[Format::BF16]).unwrap_err().to_string(),
     }
 }
 
@@ -44,11 +44,28 @@ fn lists_stand_for_all_combinations() {
     assert_eq!(found, expected);
 }
 
+/// Names of the cores in two formats.
+fn in_two_formats(text: &str) -> Vec<String> {
+    let cores = grid(text).unwrap().cores(16, &[Format::BF16, Format::FP8_E4M3]).unwrap();
+    cores.iter().map(CoreConfig::name).collect()
+}
+
 #[test]
 fn an_entry_may_be_for_one_format() {
-    let text = r#"[{"design": "fa2", "format": "bf16", "accumulator": "format"}, {"design": "fa2"}]"#;
-    assert_eq!(names(text, Format::BF16), ["fa2_acc7", "fa2"]);
-    assert_eq!(names(text, Format::FP8_E4M3), ["fa2"]);
+    let text = r#"[{"design": "fa2", "format": "fp16", "accumulator": "format"}, {"design": "fa2"}]"#;
+    assert_eq!(in_two_formats(text), ["fa2_acc10_fp16_d16", "fa2_bf16_d16", "fa2_fp8_e4m3_d16"]);
+}
+
+#[test]
+fn operands_and_scales_may_be_lists() {
+    let operands =
+        r#"[{"design": "fa2", "format": "fp8-e4m3", "v_format": ["fp8-e4m3", "int8"], "o_format": "bf16"}]"#;
+    assert_eq!(in_two_formats(operands), ["fa2_o_bf16_fp8_e4m3_d16", "fa2_v_int8_o_bf16_fp8_e4m3_d16"]);
+    let queries = r#"[{"design": "fa2", "q_format": ["bf16", "fp8-e4m3"]}]"#;
+    assert_eq!(in_two_formats(queries).len(), 4);
+    let scales =
+        r#"[{"design": "fa2", "format": "fp8-e4m3", "scales": ["none", "mx"], "v_scales": [null, "none"]}]"#;
+    assert_eq!(in_two_formats(scales).len(), 3);
 }
 
 #[test]
@@ -114,4 +131,20 @@ fn a_variant_is_a_name_without_widths() {
     assert_eq!(core.name(), format!("{}_fp8_e4m3_d32", stem(&core)));
     assert_eq!(stem(&core), "flash_d_fixed_o18v12w8");
     assert_eq!(variant(&core), "flash_d_fixed");
+}
+
+#[test]
+fn a_variant_is_a_name_without_scales() {
+    let text = r#"[{"design": ["flash-d", "fa2"], "format": ["fp8-e4m3", "int8", "fp4-e2m1"], "scales": "mx"},
+                   {"design": "fa2", "format": "int8", "scales": "none", "lane": {"o": 18, "v": 12, "w": 8}}]"#;
+    let cores = grid(text).unwrap().cores(32, &[]).unwrap();
+    assert_eq!(cores.len(), 7);
+    for core in &cores {
+        let design = if core.design() == Design::FlashD { "flash_d" } else { "fa2" };
+        assert_eq!(variant(core), design, "{}", core.name());
+        let variants = variants_like(core);
+        assert!(variants.iter().all(|variant| variant.encodings() == core.encodings()));
+        assert!(variants.iter().any(|variant| stem_without_scales(variant) == design), "{}", core.name());
+    }
+    assert_eq!(stem_without_scales(&cores[6]), "fa2_o18v12w8");
 }

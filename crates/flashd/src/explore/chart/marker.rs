@@ -1,4 +1,4 @@
-//! Markers: the shape tells the variant, the colour the design.
+//! Markers: the shape tells the variant or the format, the colour the design.
 
 use plotters::coord::Shift;
 use plotters::drawing::DrawingAreaErrorKind;
@@ -25,11 +25,48 @@ pub enum Marker {
     Down,
 }
 
-/// A marker with its ink.
+/// A marker, filled or as an outline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    marker: Marker,
+    hollow: bool,
+}
+
+/// A shape with its ink.
 #[derive(Clone, Copy)]
 pub struct Style {
-    marker: Marker,
+    shape: Shape,
     ink: RGBAColor,
+}
+
+/// Markers of formats, those first that differ most.
+const IN_ORDER: [Marker; 8] = [
+    Marker::Disc,
+    Marker::Square,
+    Marker::Triangle,
+    Marker::Diamond,
+    Marker::Cross,
+    Marker::Down,
+    Marker::Right,
+    Marker::Bar,
+];
+
+impl From<Marker> for Shape {
+    fn from(marker: Marker) -> Shape {
+        Shape { marker, hollow: false }
+    }
+}
+
+impl Shape {
+    /// The n-th of 16 shapes, counted from 0; more begin again.
+    pub fn numbered(n: usize) -> Shape {
+        Shape { marker: IN_ORDER[n % IN_ORDER.len()], hollow: n / IN_ORDER.len() % 2 == 1 }
+    }
+
+    /// In a design's colour, pale where the point is not on the front.
+    pub fn style(self, colour: RGBColor, pale: bool) -> Style {
+        Style { shape: self, ink: colour.mix(if pale { 0.35 } else { 1.0 }) }
+    }
 }
 
 impl Marker {
@@ -46,11 +83,6 @@ impl Marker {
             _ if has("rounded") => Marker::Bar,
             _ => Marker::Disc,
         }
-    }
-
-    /// In a design's colour, pale where the point is not on the front.
-    pub fn style(self, colour: RGBColor, pale: bool) -> Style {
-        Style { marker: self, ink: colour.mix(if pale { 0.35 } else { 1.0 }) }
     }
 
     /// Corners around the centre, pixels.
@@ -90,12 +122,15 @@ pub fn draw_marker<DB: DrawingBackend>(
     (x, y): (i32, i32),
     style: Style,
 ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
-    let ink = style.ink.filled();
-    match style.marker {
-        Marker::Disc => area.draw(&Circle::new((x, y), 5, ink)),
-        marker => {
-            let corners: Vec<_> = marker.corners().iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
-            area.draw(&Polygon::new(corners, ink))
+    let Style { shape: Shape { marker, hollow }, ink } = style;
+    let filled = if hollow { ink.stroke_width(2) } else { ink.filled() };
+    let mut corners: Vec<_> = marker.corners().iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
+    match (marker, hollow) {
+        (Marker::Disc, _) => area.draw(&Circle::new((x, y), 5, filled)),
+        (_, false) => area.draw(&Polygon::new(corners, filled)),
+        (_, true) => {
+            corners.extend_from_within(..1);
+            area.draw(&PathElement::new(corners, filled))
         }
     }
 }

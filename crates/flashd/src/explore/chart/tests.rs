@@ -1,7 +1,9 @@
 use super::*;
-use crate::explore::points::tests::{exploration, point};
-use flashd_spec::format::Format;
+use crate::explore::points::tests::{exploration, of_formats, point, result};
+use flashd_spec::config::CoreConfig;
+use flashd_spec::format::{Format, Scale};
 use flashd_study::grid::default_grid;
+use marker::Shape;
 
 /// The default grid with made-up figures: cost rises and error falls with the widths.
 fn cores() -> Vec<CorePoint> {
@@ -77,4 +79,35 @@ fn every_range_has_ticks() {
         assert!(ticks.windows(2).all(|pair| pair[0] < pair[1]), "{ticks:?}");
         assert!(ticks.iter().all(|&y| bottom <= y && y <= top), "{ticks:?}");
     }
+}
+
+#[test]
+fn all_formats_have_a_panel() {
+    // More formats than there are markers, with scales that take several lines.
+    let formats: Vec<Format> = Format::named().map(|(_, format)| format).collect();
+    let results = formats.iter().map(|&format| {
+        let points = Design::ALL.map(|design| {
+            let made_up =
+                point(design, 10.0 + f64::from(format.width()), [1.0 / f64::from(format.width()); 2]);
+            let config = CoreConfig { scales: Some(Scale::RowE8m0), ..CoreConfig::new(design, 16, format) };
+            CorePoint { measured: made_up.measured, ..CorePoint::new(&config, made_up.errors) }
+        });
+        FormatResult { format: Some(points[0].configuration.encodings()), ..result(format, points.into()) }
+    });
+    let exploration = of_formats(Some(Cost::Area), results.collect());
+    let drawn = draw(&exploration).unwrap();
+    assert_eq!(drawn.matches("all formats, d = 16").count(), 1);
+    for text in ["FLASH-D, front", "FA2, front", "k scales row-e8m0"] {
+        assert!(drawn.contains(text), "{text}");
+    }
+    let knee = exploration.all_formats.as_ref().unwrap().choice(Design::Fa2).unwrap().knee.as_ref();
+    assert!(knee.is_none_or(|_| drawn.contains("knee: fa2_rowe8m0, ")));
+    let shapes: Vec<Shape> = (0..16).map(Shape::numbered).collect();
+    assert!(shapes.iter().enumerate().all(|(i, shape)| !shapes[..i].contains(shape)));
+    // A single format has none.
+    assert!(
+        !draw(&of_formats(Some(Cost::Area), vec![result(Format::BF16, cores())]))
+            .unwrap()
+            .contains("all formats")
+    );
 }

@@ -1,4 +1,5 @@
 use super::*;
+use flashd_spec::format::Format;
 use flashd_study::GroupErrors;
 
 /// A core with made-up figures: design, cost, mean error in each of two groups.
@@ -30,18 +31,26 @@ pub fn point(design: Design, cost: f64, means: [f64; 2]) -> CorePoint {
     }
 }
 
-pub fn exploration(cost: Cost, points: Vec<CorePoint>) -> Exploration {
-    let result = FormatResult {
-        format: Format::BF16,
-        reference: "reference".into(),
+/// The cores of a format; the first is the reference.
+pub fn result(format: Format, points: Vec<CorePoint>) -> FormatResult {
+    FormatResult {
+        format: Some(format.into()),
+        reference: format!("reference in {format}"),
         reference_errors: points[0].errors.clone(),
-        left_out: 0,
+        left_out: 1,
         points,
         choices: Vec::new(),
-    };
+    }
+}
+
+pub fn exploration(cost: Cost, points: Vec<CorePoint>) -> Exploration {
+    of_formats(Some(cost), vec![result(Format::BF16, points)])
+}
+
+pub fn of_formats(cost: Option<Cost>, formats: Vec<FormatResult>) -> Exploration {
     let exploration = Exploration {
         d: 16,
-        cost: Some(cost),
+        cost,
         clock_ns: Some(1.0),
         library: Some("cells".into()),
         data: PathBuf::new(),
@@ -49,7 +58,8 @@ pub fn exploration(cost: Cost, points: Vec<CorePoint>) -> Exploration {
         every: 1,
         equal_scores: 1,
         max_error: None,
-        formats: vec![result],
+        all_formats: FormatResult::together(&formats, 0),
+        formats,
     };
     exploration.with_choices()
 }
@@ -117,4 +127,53 @@ fn cores_that_miss_the_clock_stand_nowhere() {
     assert_eq!(result.choices[0].cheapest_as_accurate.as_deref(), Some("FlashD 64"));
     assert_eq!(result.choices[1].knee, None);
     assert_eq!(result.choices[1].cheapest_as_accurate, None);
+}
+
+/// The points of a design in a format.
+fn in_format(format: Format, points: Vec<CorePoint>) -> FormatResult {
+    let fitted = |point: CorePoint| {
+        let configuration = CoreConfig { format, ..point.configuration };
+        CorePoint { core: format!("{} {format}", point.core), configuration, ..point }
+    };
+    result(format, points.into_iter().map(fitted).collect())
+}
+
+/// Two formats: the first is accurate, the second cheap.
+fn two_formats(cost: Option<Cost>) -> Exploration {
+    let (a, b) = (Design::FlashD, Design::Fa2);
+    let accurate = vec![point(b, 9.0, [0.5, 0.5]), point(a, 8.0, [0.4, 0.4]), point(a, 2.5, [3.0, 3.0])];
+    let cheap = vec![point(b, 2.0, [4.0, 4.0]), point(a, 3.0, [2.0, 2.0]), point(a, 4.0, [0.5, 0.5])];
+    of_formats(cost, vec![in_format(Format::BF16, accurate), in_format(Format::INT8, cheap)])
+}
+
+#[test]
+fn all_formats_have_one_front_and_one_reference() {
+    let exploration = two_formats(Some(Cost::Area));
+    let all = exploration.all_formats.as_ref().unwrap();
+    assert_eq!(all.format, None);
+    assert_eq!((all.reference.as_str(), all.left_out), ("reference in bf16", 2));
+    assert_eq!(costs(&all.points, |_| true), [2.0, 2.5, 3.0, 4.0, 8.0, 9.0]);
+    // Each is on the front of its design, as all but one are within one format, too.
+    assert_eq!(costs(&all.points, |p| p.on_front), [2.0, 2.5, 3.0, 4.0, 8.0]);
+    assert_eq!(costs(&all.points, |p| p.on_design_front), [2.0, 2.5, 3.0, 4.0, 8.0, 9.0]);
+    // Of int8 one is as accurate as the reference in bf16; in int8 all are as accurate as int8's.
+    assert_eq!(costs(&all.points, |p| p.as_accurate_as_reference), [4.0, 8.0, 9.0]);
+    let formats: Vec<String> = all.points.iter().map(|p| p.format.unwrap().to_string()).collect();
+    assert_eq!(formats, ["int8", "bf16", "int8", "int8", "bf16", "bf16"]);
+    let choice = all.choice(Design::FlashD).unwrap();
+    assert_eq!(choice.cheapest_as_accurate.as_deref(), Some("FlashD 4 int8"));
+    assert!(exploration.formats.iter().flat_map(|result| &result.points).all(|p| p.format.is_none()));
+}
+
+#[test]
+fn without_a_cost_all_formats_are_in_the_order_of_errors() {
+    let exploration = two_formats(None);
+    let all = exploration.all_formats.unwrap();
+    assert_eq!(costs(&all.points, |_| true), [8.0, 9.0, 4.0, 3.0, 2.5, 2.0]);
+    assert!(all.choices.is_empty());
+}
+
+#[test]
+fn one_format_is_not_put_together() {
+    assert!(exploration(Cost::Area, some_points()).all_formats.is_none());
 }
