@@ -380,7 +380,7 @@ fn parse_tensor_scale(text: &str) -> Result<TensorScale, String> {
 /// A format of floats, for what integers do not have.
 fn float_format(text: &str) -> Result<Format, String> {
     let format: Format = text.parse().map_err(|e: flashd_spec::format::UnknownFormat| e.to_string())?;
-    match format.is_of_results() {
+    match format.is_wide_float() {
         false => Err(format!("this takes a format of floats: {}", Format::float_names())),
         true => Ok(format),
     }

@@ -56,7 +56,7 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
         selection.only(takes, &format!("--unit {name}"))?;
         let segments = selection.fields.get("segments").unwrap_or(8);
         let format = selection.fields.get("format").unwrap_or(Format::BF16);
-        if !format.is_of_results() {
+        if !format.is_wide_float() {
             let floats = Format::float_names();
             return Err(Failure::input(format!(
                 "--format {format} with --unit {name}: units are of floats: {floats}"

@@ -33,6 +33,9 @@ pub enum Specials {
     None,
 }
 
+/// Fewest and most fraction bits of results that are 8-bit integers in a smaller unit.
+pub const RESULT_FRACTION: (i32, i32) = (1, 12);
+
 /// Treatment of numbers below the smallest normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Subnormals {
@@ -135,27 +138,53 @@ impl Format {
         Format::NAMED.into_iter().chain(Format::INTEGERS).chain(Format::NARROW)
     }
 
-    /// Set if results can have this format. A mean of integers or of floats below 8 bits needs fraction bits that the format does not have.
-    pub fn is_of_results(self) -> bool {
+    /// Set if the format is a float of 8 bits or more.
+    pub fn is_wide_float(self) -> bool {
         self.of_results() == self
     }
 
+    /// Set if results can have this format: a float of 8 bits or more, or 8-bit integers, with or without fraction bits.
+    pub fn is_of_results(self) -> bool {
+        self.is_wide_float() || (self.is_integer() && self.width() == 8)
+    }
+
+    /// The names of the formats of results, as messages list them.
+    pub fn result_names() -> String {
+        let (_, most) = RESULT_FRACTION;
+        format!("{}, int8, or int8q1 to int8q{most} with so many fraction bits", Format::float_names())
+    }
+
     const fn integer(width: u32) -> Format {
+        Format::fixed(width, 0)
+    }
+
+    /// int8 in units of `2^-fraction`, which results have: `int8q4` has the numbers from -127/16 to 127/16.
+    pub const fn int8_of_fraction(fraction: i32) -> Format {
+        Format::fixed(8, fraction)
+    }
+
+    /// Two's complement of `width` bits in units of `2^-fraction`.
+    const fn fixed(width: u32, fraction: i32) -> Format {
         let fraction_bits = width - 2;
         Format {
             exponent_bits: 1,
             fraction_bits,
-            bias: 1 - fraction_bits as i32,
+            bias: 1 - fraction_bits as i32 + fraction,
             specials: Specials::None,
             subnormals: Subnormals::Supported,
             encoding: Encoding::TwosComplement,
         }
     }
 
-    /// Set if the numbers are integers.
+    /// Set if the numbers are integers, or integers of a unit that is a power of two.
     #[inline]
     pub const fn is_integer(&self) -> bool {
         matches!(self.encoding, Encoding::TwosComplement)
+    }
+
+    /// Fraction bits N of an integer format: its unit is `2^-N`.
+    pub const fn integer_fraction(&self) -> i32 {
+        self.bias - 1 + self.fraction_bits as i32
     }
 
     /// Exponent and fraction fields of an encoding, without the sign; of an integer, its magnitude.
@@ -340,10 +369,7 @@ impl Format {
 
     /// Name with underscores, as in module and file names: `bf16`, `fp8_e4m3`, or `e8f16` for a format that has no name.
     pub fn ident(&self) -> String {
-        match Format::named().find(|(_, f)| f == self) {
-            Some((name, _)) => name.replace('-', "_"),
-            None => format!("e{}f{}", self.exponent_bits, self.fraction_bits),
-        }
+        self.to_string().replace('-', "_")
     }
 }
 
@@ -351,6 +377,7 @@ impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Format::named().find(|(_, named)| named == self) {
             Some((name, _)) => f.write_str(name),
+            None if self.is_integer() => write!(f, "int{}q{}", self.width(), self.integer_fraction()),
             None => write!(f, "e{}f{}", self.exponent_bits, self.fraction_bits),
         }
     }
@@ -364,7 +391,11 @@ pub struct UnknownFormat(String);
 impl FromStr for Format {
     type Err = UnknownFormat;
     fn from_str(s: &str) -> Result<Self, Self::Err> {
+        let (least, most) = RESULT_FRACTION;
+        let fixed = (least..=most).map(Format::int8_of_fraction).map(|f| (f.to_string(), f));
         Format::named()
+            .map(|(name, f)| (name.to_string(), f))
+            .chain(fixed)
             .find(|(name, _)| name.eq_ignore_ascii_case(s))
             .map(|(_, f)| f)
             .ok_or_else(|| UnknownFormat(s.to_string()))

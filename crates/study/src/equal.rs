@@ -3,9 +3,9 @@
 use flashd_golden::{Head, Model, decode, exponent_of_values};
 use flashd_simulator::{Accuracy, Magnitudes};
 use flashd_spec::config::{ConfigError, CoreConfig};
-use flashd_spec::format::{Encodings, Format, Scale};
+use flashd_spec::format::{Encodings, Format};
 use flashd_workload::synthetic::equal_scores;
-use flashd_workload::{RowEncoding, ScaleRule, row_encodings};
+use flashd_workload::{RowEncoding, ScaleRule, channel_limit, row_encodings};
 use rayon::prelude::*;
 
 /// Numbers of keys, ascending.
@@ -36,7 +36,7 @@ struct Count {
 
 impl EqualHead {
     fn new(encodings: Encodings, seed: u64, counts: &[usize]) -> EqualHead {
-        let Encodings { formats, scales } = encodings;
+        let formats = encodings.formats;
         let [of_q, of_k, of_v] = row_encodings(encodings, ScaleRule::default());
         let longest = counts.iter().copied().max().unwrap_or(0);
         let head = equal_scores(seed, longest, D);
@@ -45,10 +45,8 @@ impl EqualHead {
                 |x: &[f32]| encoding.encode(&x.iter().map(|&x| f64::from(x) * fill).collect::<Vec<_>>()).0;
             x.chunks_exact(D).flat_map(row).collect()
         };
-        // Integers fill their range; errors are relative.
-        let largest = head.max_abs_v();
-        let channels = formats.v.is_integer() && scales.v == Scale::None;
-        let fill = if channels { formats.v.max_finite() as f64 / largest } else { 1.0 };
+        // Where channels have scales, values fill their range; errors are relative.
+        let fill = channel_limit(encodings).map_or(1.0, |limit| limit / head.max_abs_v());
         let v = rows(of_v, &head.v, fill);
         let words = encodings.words(D, D);
         let q = rows(of_q, &head.q, 1.0);

@@ -72,7 +72,7 @@ impl<'a> Encoded<'a> {
             .map_err(|error| HeadsError::Scaling { name: trace.name.clone(), error })?
             .with_rule(rule);
         let candidates = v_candidates(a.max_abs_v(), encodings).into_iter();
-        let [of_q, of_k, of_v] = row_encodings(encodings, rule);
+        let [of_q, of_k, _] = row_encodings(encodings, rule);
         let queries: Vec<f32> = head.queries.iter().flat_map(|&i| a.query(i)).copied().collect();
         let factors = scaling.factors();
         let q = Rounded::rows(of_q, a.d, &queries, |_, x| factors.q(x));
@@ -84,7 +84,7 @@ impl<'a> Encoded<'a> {
             q: q.words,
             k: k.words,
             scalings: candidates.map(|exponent| scaling.with_v_exponent(exponent)).collect(),
-            channels: Channels::new(of_v.format, of_v.scale, &a.v, a.dv),
+            channels: Channels::new(encodings, &a.v, a.dv),
         })
     }
 

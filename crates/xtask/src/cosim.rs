@@ -4,7 +4,9 @@ use crate::failure::{Failure, Outcome, check, with};
 use crate::flashd::{Flashd, succeeds};
 use crate::process::{command, limited, pool, require, run, target};
 use crate::selection::{Around, Selection};
-use crate::selections::{D, biased, capped, datapath, fa2, flash_d, late, masked, partial, variants};
+use crate::selections::{
+    D, biased, capped, datapath, fa2, flash_d, late, masked, partial, to_int8, variants,
+};
 use crate::work::{self, create, only};
 use clap::Args;
 use flashd_spec::config::{CoreConfig, Fa2Variant, FlashDVariant, Hold, Lengths, WeightUnit};
@@ -168,6 +170,12 @@ fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
     cores.extend(with_biases.map(biased));
     let caps = [flash_d(5, Format::BF16), biased(fa2(9, Format::BF16)), masked(flash_d(6, Format::INT8))];
     cores.extend(caps.map(capped));
+    cores.extend([
+        to_int8(0, flash_d(6, Format::BF16)),
+        to_int8(0, partial(flash_d(5, Format::INT8))),
+        to_int8(4, fa2(5, Format::INT4)),
+        to_int8(2, fa2(6, Format::FP8_E4M3)),
+    ]);
     all.extend(cores.into_iter().map(|core| (Selection::core(core), vec![])));
     let (flash_d_6, fa2_6) = (flash_d(6, Format::FP8_E4M3), fa2(6, Format::FP8_E4M3));
     let five = Around::Array { queries: 2, key_index_bits: Some(5) };
@@ -195,6 +203,8 @@ fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
         (fa2(5, Format::INT8), Around::Split { parts: 2 }),
         (partial(flash_d(5, Format::FP8_E4M3)), Around::array(3)),
         (partial(fa2(5, Format::INT8)), Around::array(2)),
+        (to_int8(0, flash_d(5, Format::INT8)), Around::Split { parts: 2 }),
+        (to_int8(1, fa2(5, Format::BF16)), Around::array(2)),
     ];
     all.extend(arrays.map(|(core, around)| (Selection::around(core, around), vec![])));
     all

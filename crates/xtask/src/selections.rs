@@ -4,7 +4,7 @@ use crate::selection::{Around, Selection};
 use flashd_spec::config::{
     CoreConfig, DEFAULT_HOLD, Datapath, Design, Fa2Variant, FlashDVariant, Hold, KINDS,
 };
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 
 /// Vector length of variants and options: short, since the modules of longer cores are the same.
 pub const D: usize = 8;
@@ -46,6 +46,12 @@ pub fn biased(core: CoreConfig) -> CoreConfig {
 /// The core with a cap of scores.
 pub fn capped(core: CoreConfig) -> CoreConfig {
     CoreConfig { softcap: Some(50.0), ..core }
+}
+
+/// The core with results that are integers of this many fraction bits.
+pub fn to_int8(fraction: i32, core: CoreConfig) -> CoreConfig {
+    let formats = Formats { o: Format::int8_of_fraction(fraction), ..core.formats() };
+    core.with_formats(formats)
 }
 
 /// The core with values that come so many cycles after they are asked for.
@@ -93,6 +99,10 @@ pub fn linted() -> Vec<Selection> {
     ];
     all.extend(masks.map(|(core, around)| Selection::around(masked(core), around)));
     all.extend([flash_d(D, FORMAT), fa2(D, Format::INT8)].map(|core| Selection::core(biased(core))));
+    let results =
+        [flash_d(D, Format::BF16), flash_d(D, Format::INT8), fa2(D, Format::BF16), fa2(D, Format::INT8)];
+    all.extend(results.map(|core| Selection::core(to_int8(0, core))));
+    all.push(Selection::core(to_int8(4, datapath(FlashDVariant::Fixed, D, FORMAT))));
     all.push(Selection::core(capped(flash_d(D, FORMAT))));
     all.push(Selection::core(capped(biased(fa2(D, FORMAT)))));
     all.push(Selection::around(biased(fa2(D, FORMAT)), Around::array(2)));

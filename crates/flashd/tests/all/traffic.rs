@@ -78,7 +78,7 @@ fn blocks_by_hand_and_arrays() {
                     assert_eq!(bytes["value"], bytes["key"], "{named}");
                     continue;
                 }
-                if !format.is_of_results() {
+                if !format.is_wide_float() {
                     let bits = d * u64::from(format.width());
                     // A key of integers has 16 bits more: its scale.
                     let scale = if format.is_integer() { 16 } else { 0 };

@@ -10,6 +10,9 @@ pub fn convert<W: Word>(from: Format, x: &W, to: Format) -> W {
     if from == to {
         return x.clone();
     }
+    if to.is_integer() {
+        return to_fixed(from, x, to.integer_fraction(), to.width() - 1);
+    }
     if from.bias != to.bias {
         let (exponent, significand) = normalised(from, x);
         let offset = to.bias - from.bias;

@@ -93,8 +93,82 @@ pub fn rebias_bits(rebias: i32) -> u32 {
     bits_for(rebias.unsigned_abs() as u64) + 3
 }
 
+/// Rounds a word of two's complement, whose last two bits are the guard and a sticky bit, to an integer format: to nearest, ties to even,
+/// saturating. `beyond`: any number but zero saturates.
+fn round_integer<W: Word>(to: Format, word: &W, beyond: Option<&W>) -> W {
+    let bits = to.width();
+    let kept = word.drop_low(2);
+    let kept = kept.sext((kept.width() + 1).max(bits + 1));
+    let up = word.bit(1).and(&word.bit(0).or(&kept.bit(0))).named("round_up");
+    let rounded = kept.add(&up.zext(kept.width())).named("rounded");
+    let (sign, above) = (rounded.msb(), rounded.drop_low(bits - 1));
+    let low = rounded.slice(0, bits - 1);
+    // Two's complement has one number more below zero, which results do not use.
+    let lowest = sign.and(&low.any().not());
+    let over = above.any().and(&above.all().not()).or(&lowest).named("saturates");
+    let over = beyond.map_or(over.clone(), |beyond| over.or(beyond).named("over"));
+    // Rounding leaves the sign of a number that saturates as it is.
+    let negative = word.msb();
+    let limit = negative.concat(&negative.not().repeat(bits - 2).concat(&W::constant(1, 1)));
+    over.select(&limit, &sign.concat(&low))
+}
+
+/// Converts `o`, a two's complement fraction of `2^(x - bias + 1)`, to an integer format, rounded once; x is an exponent field of `from`.
+fn fixed_to_integer<W: Word>(from: Format, o: &W, x: &W, to: Format) -> W {
+    // The place of the result's unit in o, for x = 0; each step of x is a place less.
+    let place = o.width() as i32 - 2 + from.bias - to.integer_fraction();
+    if from.is_integer() {
+        // The one exponent of an integer format is 1.
+        let place = place - 1;
+        let placed = o.append_zeros((2 - place).max(0) as u32);
+        let word = match place - 2 {
+            dropped if dropped > 0 => {
+                let sticky = placed.slice(0, dropped as u32 + 1).any();
+                placed.drop_low(dropped as u32 + 1).concat(&sticky).named("with_sticky")
+            }
+            _ => placed,
+        };
+        return round_integer(to, &word, None);
+    }
+    // A number that is to be shifted left by more than the result has bits saturates. Up to there, shift right from that far left.
+    let room = to.width();
+    let placed = o.append_zeros(room + 2);
+    let wide = (from.exponent_bits + 2).max(rebias_bits(place + room as i32));
+    let right = W::constant(wide, (place + room as i32) as i64 as u64 & ones(wide));
+    let right = right.sub(&x.zext(wide)).named("right");
+    let (beyond, amount) = (right.msb(), right.slice(0, wide - 1));
+    let shifted = shift_right_signed_sticky(&placed, &amount);
+    let beyond = beyond.and(&o.any()).named("beyond");
+    round_integer(to, &shifted, Some(&beyond))
+}
+
+/// `x >> amount` in two's complement. Its last bit is the OR of itself and of all bits that are shifted out.
+fn shift_right_signed_sticky<W: Word>(x: &W, amount: &W) -> W {
+    let (width, sign) = (x.width(), x.msb());
+    let stages = bits_for(width.into()).min(amount.width());
+    let shifted = (0..stages).fold(x.clone(), |x, i| {
+        let step = (1 << i).min(width - 1);
+        let sticky = x.slice(0, step + 1).any();
+        let moved = match width - step {
+            1 => sticky,
+            left => x.top(left).drop_low(1).concat(&sticky),
+        };
+        amount.bit(i).select(&sign.repeat(step).concat(&moved), &x).label(|| format!("right_by_{step}"))
+    });
+    match amount.width() - stages {
+        0 => shifted,
+        _ => {
+            let far = amount.drop_low(stages).any();
+            far.select(&sign.repeat(width - 1).concat(&x.any()), &shifted).named("shifted")
+        }
+    }
+}
+
 /// Converts `o`, a two's complement fraction of `2^(x - bias + 1)`, to the format `to`, rounded once; x is an exponent field of `from`.
 pub fn fixed_to_format<W: Word>(from: Format, o: &W, x: &W, to: Format) -> W {
+    if to.is_integer() {
+        return fixed_to_integer(from, o, x, to);
+    }
     let sign = o.msb();
     let rebias = to.bias - from.bias;
     let bits = o.width().max(to.precision()) + 1;

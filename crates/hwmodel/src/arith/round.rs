@@ -1,7 +1,7 @@
 //! Rounding to a format: to nearest, ties to even, saturating, with the format's underflow rule.
 
 use crate::word::{Word, ones};
-use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::format::{Encoding, Format, Subnormals};
 
 /// A sign and magnitude before rounding, exact or with a sticky bit.
 ///
@@ -116,5 +116,17 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
         Subnormals::Supported if gradual => nonzero.select(&packed, &W::zero(fmt.width() - 1)),
         Subnormals::Supported => packed,
     };
-    x.sign.concat(&packed.named("encoded"))
+    encoded(fmt, &x.sign, &packed.named("encoded"))
+}
+
+/// The encoding of a magnitude with a sign: beside each other, or in two's complement, which has one zero.
+fn encoded<W: Word>(fmt: Format, sign: &W, magnitude: &W) -> W {
+    match fmt.encoding {
+        Encoding::SignMagnitude => sign.concat(magnitude),
+        Encoding::TwosComplement => {
+            let bits = fmt.width();
+            let flipped = magnitude.zext(bits).xor(&sign.repeat(bits)).named("flipped");
+            flipped.add(&sign.zext(bits))
+        }
+    }
 }

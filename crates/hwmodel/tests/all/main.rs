@@ -7,6 +7,7 @@ mod bias;
 mod clock_gate;
 mod config;
 mod formats;
+mod integer_results;
 mod netlist;
 mod normalise;
 mod numerics;

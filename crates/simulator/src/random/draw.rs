@@ -8,7 +8,7 @@ use flashd_spec::config::{
     KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths, PARTS_RANGE, QUERIES_RANGE, SCORE_SHIFT_RANGE, Scale,
     SplitConfig, VALUE_LATENCY_RANGE, Values, WEIGHT_BITS_RANGE, WrapperConfig,
 };
-use flashd_spec::format::{Format, Formats};
+use flashd_spec::format::{Format, Formats, RESULT_FRACTION};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -209,13 +209,23 @@ const SCALES: [Scale; 5] = [Scale::None, Scale::Row, Scale::RowE8m0, Scale::Mx, 
 fn mixed(rng: &mut ChaCha8Rng, core: &CoreConfig, most: usize) -> CoreConfig {
     let mut other = |n, of: Format| seldom(rng, n, any_format).unwrap_or(of);
     let Formats { q, k, v, o } = core.formats();
-    let formats = Formats { q, k: other(2, k), v: other(2, v), o: other(2, o) };
+    let (k, v) = (other(2, k), other(2, v));
+    let formats = Formats { q, k, v, o: seldom(rng, 2, any_result).unwrap_or(o) };
     let dv = seldom(rng, 2, |rng| rng.random_range(D_RANGE.0..=most)).unwrap_or(core.d);
     core.clone().with_lengths(Lengths { k: core.d, v: dv }).with_formats(formats)
 }
 
 fn any_format(rng: &mut ChaCha8Rng) -> Format {
     any(rng, &Format::named().collect::<Vec<_>>()).1
+}
+
+/// Any format, or an integer of a small unit, which only results have.
+fn any_result(rng: &mut ChaCha8Rng) -> Format {
+    let (least, most) = RESULT_FRACTION;
+    match rng.random_range(0..4) {
+        0 => Format::int8_of_fraction(rng.random_range(least..=most)),
+        _ => any_format(rng),
+    }
 }
 
 fn any_hold(rng: &mut ChaCha8Rng) -> Option<Hold> {

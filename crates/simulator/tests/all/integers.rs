@@ -11,13 +11,18 @@ use std::path::Path;
 /// All that can be made of a datapath with integers: with scales and without, beside floats, with masks and partial results.
 fn integer_cores(d: usize) -> Vec<CoreConfig> {
     let (bf16, int8, int4) = (Format::BF16, Format::INT8, Format::INT4);
-    let formats: [Formats; 6] = [
+    let small_units = Format::int8_of_fraction(4);
+    let formats: [Formats; 10] = [
         int8.into(),
         int4.into(),
         Formats { q: bf16, k: int8, v: int8, o: bf16 },
         Formats { q: int8, k: int8, v: bf16, o: bf16 },
         Formats { q: int8, k: int4, v: int4, o: Format::FP16 },
         Formats { q: Format::FP8_E4M3, k: int4, v: int8, o: Format::FP32 },
+        Formats { o: int8, ..int8.into() },
+        Formats { o: small_units, ..int4.into() },
+        Formats { o: int8, ..bf16.into() },
+        Formats { q: bf16, k: int8, v: Format::FP8_E4M3, o: small_units },
     ];
     let mut cores = Vec::new();
     for kind in KINDS {
@@ -60,8 +65,15 @@ fn what_cannot_be_is_refused_by_both_names() {
     assert!(refused(tree).starts_with("--format: int8 for q with --dot tree"));
     let fixed = CoreConfig { datapath: Fa2Variant::Fixed.into(), ..int8() };
     assert!(refused(fixed).starts_with("--v-format: int8 with --fa2 fixed"));
-    let o = int8().with_formats(Formats { o: Format::INT8, ..Format::INT8.into() });
-    assert!(refused(o).starts_with("--o-format: int8 is an integer; results are floats"));
+    let o = int8().with_formats(Formats { o: Format::INT4, ..Format::INT8.into() });
+    assert!(refused(o).starts_with("--o-format: int4 is of fewer than 8 bits; results are bf16"));
+    let small_units = Format::int8_of_fraction(4);
+    let v = int8().with_formats(Formats { v: small_units, ..Format::INT8.into() });
+    assert!(refused(v).starts_with("--v-format: int8q4 is for results (--o-format)"));
+    let paper = FlashDVariant::Paper.into();
+    let o = CoreConfig { datapath: paper, ..CoreConfig::new(Design::FlashD, 8, Format::BF16) };
+    let o = o.with_formats(Formats { o: Format::INT8, ..Format::BF16.into() });
+    assert!(refused(o).starts_with("--o-format: int8 for o with --weight paper"));
 }
 
 #[test]

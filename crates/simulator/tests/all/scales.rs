@@ -85,7 +85,7 @@ fn what_cannot_be_is_refused_by_both_names() {
     let paper = CoreConfig { datapath: FlashDVariant::Paper.into(), scales: mx, ..core(Format::FP8_E4M3) };
     assert!(refused(paper).starts_with("--scales"));
     let o = core(Format::FP4_E2M1).with_formats(Formats { o: Format::FP4_E2M1, ..Format::FP4_E2M1.into() });
-    assert!(refused(o).starts_with("--o-format: fp4-e2m1 is of fewer than 8 bits; results are floats"));
+    assert!(refused(o).starts_with("--o-format: fp4-e2m1 is of fewer than 8 bits; results are bf16"));
 }
 
 /// Every pair of formats of queries and keys, and of values and results, with the scales that they have by default, and every kind of scale,

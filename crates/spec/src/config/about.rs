@@ -123,7 +123,14 @@ pub static ABOUT: &[About] = &[
     About { field: "q_format", group: Group::Formats, short: "", why: "" },
     About { field: "k_format", group: Group::Formats, short: "", why: "" },
     About { field: "v_format", group: Group::Formats, short: "", why: "" },
-    About { field: "o_format", group: Group::Formats, short: "", why: "" },
+    About {
+        field: "o_format",
+        group: Group::Formats,
+        short: "",
+        why: "int8 results are rounded once from the lanes, in the units of v: a result is a mean of values, so values of int8 \
+    and results of int8 have one scale a channel, and nothing saturates. int8q4 has units of 2^-4: for values of int4, or where results are \
+    much smaller than values. What is beyond 127 units saturates.",
+    },
     About {
         field: "scales",
         group: Group::Formats,

@@ -139,7 +139,7 @@ pub static OPTIONS: [CoreOption; 32] = [
     CoreOption {
         field: "o_format",
         value_name: "FORMAT",
-        help: "Format of results",
+        help: "Format of results: a float of 8 bits or more, int8, or int8q1 to int8q12, which are int8 in units of 2^-1 to 2^-12",
         default: "that of --format, or bf16 where that is an integer or below 8 bits",
         applies: (|c| c.formats().o != c.format.of_results(), FORMATS_DIFFER),
         access: access::<Format>(

@@ -81,19 +81,19 @@ impl CoreConfig {
     fn validate_formats(&self) -> Result<(), ConfigError> {
         let formats = self.formats();
         require(formats.o.is_of_results(), "o_format", || {
-            let what = if formats.o.is_integer() { "an integer" } else { "of fewer than 8 bits" };
-            format!(
-                "{} is {what}; results are floats: bf16 (for int8, int4, fp6 and fp4 if left out), fp16, fp32, fp8-e4m3 or fp8-e5m2",
-                formats.o
-            )
+            format!("{} is of fewer than 8 bits; results are {}", formats.o, Format::result_names())
         })?;
-        let narrow = formats.by_operand().into_iter().find(|(_, format)| !format.is_of_results());
-        if let Some((operand, format)) = narrow {
-            let field = match operand {
-                "q" => "format",
-                "k" => "k_format",
-                _ => "v_format",
-            };
+        const FIELDS: [&str; 4] = ["format", "k_format", "v_format", "o_format"];
+        let by_field = || FIELDS.into_iter().zip(formats.by_operand());
+        let small_unit = |format: Format| format.is_integer() && format.integer_fraction() != 0;
+        let operand = by_field().find(|(field, (_, format))| *field != "o_format" && small_unit(*format));
+        if let Some((field, (_, format))) = operand {
+            return require(false, field, || {
+                format!("{format} is for results (--o-format): integers of other operands are int8 and int4")
+            });
+        }
+        let narrow = by_field().find(|(_, (_, format))| !format.is_wide_float());
+        if let Some((field, (operand, format))) = narrow {
             let refused = |option: &str, word: &str, why: &str| {
                 require(false, field, || format!("{format} for {operand} with --{option} {word}, {why}"))
             };
@@ -105,7 +105,7 @@ impl CoreConfig {
                     "which has every operation in one format of floats",
                 );
             }
-            if self.dot() == Dot::Tree && operand != "v" {
+            if self.dot() == Dot::Tree && !["v", "o"].contains(&operand) {
                 return refused("dot", "tree", "which rounds every product to a format of floats");
             }
             // The sum of `fixed` alone can leave the lanes' range. It reports this with values beyond the exponent, which integers do not have.

@@ -47,10 +47,12 @@ impl Formats {
         self.v.precision().max(self.o.precision())
     }
 
-    /// The exponents of float lanes: o's if they hold every v, else v's.
+    /// The exponents of float lanes: o's if they hold every v, else v's. Results that are integers have bf16's for this: a sum of many
+    /// values is beyond the largest integer.
     pub fn lane_exponents(&self) -> Format {
-        if self.o.with_fraction(self.o.fraction_bits.max(self.v.fraction_bits)).holds(self.v) {
-            self.o
+        let results = self.o.of_results();
+        if results.with_fraction(results.fraction_bits.max(self.v.fraction_bits)).holds(self.v) {
+            results
         } else {
             self.v.with_fraction(self.v.fraction_bits)
         }

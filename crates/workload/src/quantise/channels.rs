@@ -1,26 +1,24 @@
-//! One scale for each channel of integer values, which the host keeps.
+//! One scale for each channel of values, which the host keeps, where values or results are integers.
 
-use super::scaling::Scaling;
-use flashd_spec::format::{Format, Scale};
+use super::scaling::{Scaling, channel_limit};
+use flashd_spec::format::{Encodings, Format};
 
-/// What the channels of V are divided by before they are rounded, where values are integers without scales of their own: each channel's
-/// largest magnitude over the largest integer. The host multiplies the results by it. One for others, whose channels are as they are.
+/// What the channels of V are divided by before they are rounded, so that each channel's largest magnitude becomes [`channel_limit`]. The
+/// host multiplies the results by it. One where there is no such limit: channels are as they are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Channels(Vec<f64>);
 
 impl Channels {
-    /// Those of values, `[keys, dv]`, that are to be rounded to a format with a scale.
-    pub fn new(format: Format, scale: Scale, v: &[f32], dv: usize) -> Channels {
-        if !format.is_integer() || scale != Scale::None {
+    /// Those of values, `[keys, dv]`, that are to be rounded.
+    pub fn new(encodings: Encodings, v: &[f32], dv: usize) -> Channels {
+        let Some(limit) = channel_limit(encodings) else {
             return Channels::default();
-        }
+        };
         let mut largest = vec![0f64; dv];
         for row in v.chunks_exact(dv) {
             largest.iter_mut().zip(row).for_each(|(largest, &x)| *largest = largest.max(f64::from(x).abs()));
         }
-        let scale = |largest: f64| {
-            if largest > 0.0 && largest.is_finite() { largest / format.max_finite() as f64 } else { 1.0 }
-        };
+        let scale = |largest: f64| if largest > 0.0 && largest.is_finite() { largest / limit } else { 1.0 };
         Channels(largest.into_iter().map(scale).collect())
     }
 

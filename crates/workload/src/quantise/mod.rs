@@ -13,7 +13,7 @@ mod search;
 pub use channels::Channels;
 pub use round::{Rounding, round_to, round_value};
 pub use scales::{RowEncoding, ScaleRule};
-pub use scaling::{Scaling, ScalingError, ScoreScale, TensorScale, v_candidates};
+pub use scaling::{Scaling, ScalingError, ScoreScale, TensorScale, channel_limit, v_candidates};
 pub use search::choose_scaling;
 
 use crate::tensor::Attention;
@@ -99,12 +99,12 @@ pub fn row_encodings(encodings: Encodings, rule: ScaleRule) -> [RowEncoding; 3] 
     })
 }
 
-/// Scales and rounds a head: one rounding for each element. Vectors and blocks get the scales that the core takes, and integer values
-/// without any one for each channel.
+/// Scales and rounds a head: one rounding for each element. Vectors and blocks get the scales that the core takes, and channels of values
+/// those of [`Channels`].
 pub fn quantise(encodings: impl Into<Encodings>, scaling: Scaling, attention: &Attention) -> Quantised {
     let encodings = encodings.into();
     let [of_q, of_k, of_v] = row_encodings(encodings, scaling.rule);
-    let channels = Channels::new(of_v.format, of_v.scale, &attention.v, attention.dv);
+    let channels = Channels::new(encodings, &attention.v, attention.dv);
     let factors = scaling.factors();
     let q = Rounded::rows(of_q, attention.d, &attention.q, |_, x| factors.q(x));
     let k = Rounded::rows(of_k, attention.d, &attention.k, |_, x| factors.k(x));

@@ -21,7 +21,7 @@ pub struct Rounding {
     sign: u32,
     /// The difference of the biases, in the format's exponent field.
     rebias: u64,
-    /// `2^52` units of the subnormal numbers: a sum with it is rounded to a whole number of units.
+    /// `2^52` units of the subnormal numbers: a sum with it is rounded to a whole number of units. Of an integer format, its units in 1.
     units: f64,
 }
 
@@ -39,7 +39,7 @@ impl Rounding {
                 dropped: 0,
                 sign,
                 rebias: 0,
-                units: 0.0,
+                units: f64::from(format.integer_fraction()).exp2(),
             };
         }
         let power = |exponent: i32| f64::from_bits(((1023 + exponent) as u64) << 52);
@@ -93,8 +93,20 @@ impl Rounding {
     /// The encoding in an integer format. NaN becomes 0.
     #[inline(always)]
     fn integer_bits(&self, x: f64) -> u64 {
-        let rounded = x.round_ties_even().clamp(-self.largest, self.largest) as i64;
+        let rounded = (self.nearest(x) * self.units) as i64;
         self.format.signed(rounded.unsigned_abs(), rounded < 0)
+    }
+
+    /// The nearest number of an integer format; NaN stays.
+    #[inline(always)]
+    fn nearest(&self, x: f64) -> f64 {
+        self.unbounded(x).clamp(-self.largest, self.largest)
+    }
+
+    /// The nearest whole number of units.
+    #[inline(always)]
+    fn unbounded(&self, x: f64) -> f64 {
+        (x * self.units).round_ties_even() / self.units
     }
 
     /// [`round_to`] this format.
@@ -114,7 +126,7 @@ impl Rounding {
     pub fn append(&self, numbers: &[f64], words: &mut Vec<u64>) -> usize {
         if self.format.is_integer() {
             words.extend(numbers.iter().map(|&x| self.integer_bits(x)));
-            return numbers.iter().filter(|x| x.round_ties_even().abs() > self.largest).count();
+            return numbers.iter().filter(|&&x| self.unbounded(x).abs() > self.largest).count();
         }
         let from = words.len();
         words.resize(from + numbers.len(), 0);
@@ -126,9 +138,8 @@ impl Rounding {
     #[inline(always)]
     pub fn value(&self, x: f64) -> f64 {
         if self.format.is_integer() {
-            let rounded = x.round_ties_even().clamp(-self.largest, self.largest);
             // Integers have no negative zero.
-            return if x.is_nan() { 0.0 } else { rounded + 0.0 };
+            return if x.is_nan() { 0.0 } else { self.nearest(x) + 0.0 };
         }
         let x = if x.is_nan() { 0.0 } else { x };
         let a = self.within(x);

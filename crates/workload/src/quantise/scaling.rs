@@ -203,6 +203,20 @@ pub(super) fn range_of(format: Format, scale: Scale) -> Option<f64> {
     }
 }
 
+/// The number that the largest magnitude of each channel of V becomes, where the host scales channels: the largest integer for integers without
+/// scales of their own, and no more than the largest result where results are integers. A result is a mean of values, so it stays below.
+pub fn channel_limit(encodings: Encodings) -> Option<f64> {
+    let Encodings { formats, scales } = encodings;
+    let largest = |format: Format| format.value(format.max_finite());
+    let alone = scales.v == Scale::None;
+    match (formats.v.is_integer() && alone, formats.o.is_integer()) {
+        (true, _) => Some(largest(formats.v)),
+        (false, true) if alone => Some(largest(formats.o).min(largest(formats.v))),
+        (false, true) => Some(largest(formats.o)),
+        (false, false) => None,
+    }
+}
+
 /// The largest power of two by which a tensor can be multiplied before its largest element is beyond `largest`.
 pub(super) fn filling_exponent(max_abs: f64, largest: f64) -> i32 {
     if max_abs == 0.0 {
@@ -221,9 +235,10 @@ const V_HEADROOM: i32 = 10;
 /// all keys and wants headroom. Which loses least is for the model of the core to say. Formats with a wide
 /// exponent range have one candidate, 0.
 pub fn v_candidates(max_abs_v: f64, encodings: impl Into<Encodings>) -> Vec<i32> {
-    let Encodings { formats: Formats { v, o, .. }, scales } = encodings.into();
-    // A result is at most the largest value: both have to fit. Integers without scales have one for each channel instead.
-    let channels = v.is_integer() && scales.v == Scale::None;
+    let encodings = encodings.into();
+    let Encodings { formats: Formats { v, o, .. }, scales } = encodings;
+    // A result is at most the largest value: both have to fit. Where channels have scales, these see to it.
+    let channels = channel_limit(encodings).is_some();
     let ranges = [range_of(v, scales.v), range_of(o, Scale::None)].into_iter().flatten();
     let filling = ranges.map(|largest| filling_exponent(max_abs_v, largest)).min();
     let Some(filling) = filling.filter(|_| max_abs_v != 0.0 && !channels) else {

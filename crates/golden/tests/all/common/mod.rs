@@ -73,7 +73,10 @@ impl Dyadic {
 
     /// Rounds to the format: magnitude bits with the sign of the exact value (+ for zero).
     pub fn round(self, format: Format) -> u64 {
-        let sign = if self.mantissa < 0 { format.sign_bit() } else { 0 };
+        format.signed(self.rounded_magnitude(format), self.mantissa < 0)
+    }
+
+    fn rounded_magnitude(self, format: Format) -> u64 {
         let magnitude = self.mantissa.unsigned_abs();
         if magnitude == 0 {
             return 0;
@@ -100,14 +103,14 @@ impl Dyadic {
         let exponent = quantum + f + format.bias;
         let normal = significand >= 1 << f;
         if normal && exponent > format.exponent_mask() as i32 {
-            return sign | format.max_finite();
+            return format.max_finite();
         }
         let bits = match (normal && exponent >= 1, format.subnormals) {
             (true, _) => ((exponent as u64) << f) | (significand & format.fraction_mask()),
             (false, Subnormals::Flushed) => 0,
             (false, Subnormals::Supported) => significand,
         };
-        sign | bits.min(format.max_finite())
+        bits.min(format.max_finite())
     }
 }
 

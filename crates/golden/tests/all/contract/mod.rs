@@ -174,8 +174,11 @@ fn check_mixed(seed: u64, rounds: u64) {
     cases.into_par_iter().enumerate().for_each(|(case, (round, mut config))| {
         let mut rng = rng(seed + case as u64);
         let all: Vec<Format> = Format::named().map(|(_, format)| format).collect();
-        let mut any = || all[rng.random_range(0..all.len())];
-        let formats = Formats { q: any(), k: any(), v: any(), o: any() };
+        // Results can also be integers of a smaller unit.
+        let small_units = [1, 4, 11].map(Format::int8_of_fraction);
+        let of_results: Vec<Format> = all.iter().copied().chain(small_units).collect();
+        let mut any = |of: &[Format]| of[rng.random_range(0..of.len())];
+        let formats = Formats { q: any(&all), k: any(&all), v: any(&all), o: any(&of_results) };
         // Queries and keys of one integer format, which have scales.
         let formats = match case % 3 {
             0 => Formats { q: Format::INT8, k: Format::INT8, ..formats },
