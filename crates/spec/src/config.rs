@@ -100,14 +100,21 @@ pub struct CoreConfig {
 
 /// Default cycles from `v_ren` to the value.
 const DEFAULT_VALUE_LATENCY: u32 = 1;
+/// Default segments of a PWL table, and those in formats with more than 8 significand bits, whose error 8 segments would dominate.
+const DEFAULT_SEGMENTS: [u32; 2] = [8, 16];
+/// Default fraction bits of the score, and those in formats with more than 8 significand bits.
+const DEFAULT_SCORE_FRACTION: [u32; 2] = [10, 12];
 /// Default integer bits of the score.
 const DEFAULT_SCORE_INTEGER_BITS: u32 = 9;
 /// Most significand bits of the weight in fixed-point lanes.
 pub(crate) const WIDEST_LANE_WEIGHT: u32 = 12;
 /// Fewest and most significand bits of the weight in float lanes; the tables resolve no more.
 pub const WEIGHT_BITS_RANGE: (u32, u32) = (3, 16);
-/// Default budget of FLASH-D's hold rule: all held keys together change o by less than `2^-10 max|v|`, 0.1 %, at any N.
+/// Default budget of FLASH-D's hold rule in lanes of up to 8 significand bits: all held keys together change o by less than `2^-10 max|v|`, 0.1 %, at any
+/// N. It is half an ulp of o in bf16.
 pub const DEFAULT_BUDGET: u32 = 9;
+/// Default budget in lanes of more bits, half an ulp of o in fp16.
+const FINE_BUDGET: u32 = 12;
 /// Default threshold T of the hold rule, for datapaths without a budget.
 pub const DEFAULT_HOLD: f64 = 12.0;
 /// Fewest and most fraction bits F of `budget:F`.
@@ -132,6 +139,7 @@ impl CoreConfig {
 
     /// A datapath with a vector length and a format; everything else at its default.
     pub fn with_datapath(datapath: Datapath, d: usize, format: Format) -> Self {
+        let fine = usize::from(format.precision() > Format::BF16.precision());
         CoreConfig {
             datapath,
             d,
@@ -155,10 +163,10 @@ impl CoreConfig {
             hold: None,
             accumulator: None,
             weight_bits: None,
-            segments: 8,
+            segments: DEFAULT_SEGMENTS[fine],
             score_shift: None,
             score_integer_bits: DEFAULT_SCORE_INTEGER_BITS,
-            score_fraction_bits: 10,
+            score_fraction_bits: DEFAULT_SCORE_FRACTION[fine],
             state_fraction_bits: 18,
         }
     }
@@ -322,10 +330,15 @@ impl CoreConfig {
         self.score_shift.unwrap_or_else(|| default_score_shift(self.d))
     }
 
+    /// The budget that lanes of this precision have by default: half an ulp of o, within limits.
+    fn default_budget(&self) -> u32 {
+        (self.products().lane_precision() + 1).clamp(DEFAULT_BUDGET, FINE_BUDGET)
+    }
+
     /// The hold rule in use.
     pub fn hold(&self) -> Hold {
         self.hold.unwrap_or(match self.kind().hold {
-            HoldRules::Budget if self.has_room_for_a_budget() => Hold::Budget(DEFAULT_BUDGET),
+            HoldRules::Budget if self.has_room_for_a_budget() => Hold::Budget(self.default_budget()),
             HoldRules::Budget | HoldRules::Threshold => Hold::Below(DEFAULT_HOLD),
             HoldRules::Static => Hold::Static,
             HoldRules::Never => Hold::None,

@@ -1,6 +1,6 @@
 //! FA2 `shared-log-reference`: when the reference moves and how far, the range of l, and the accuracy of o.
 
-use crate::common::scores::{D, FORMATS, OCTAVE, references, run};
+use crate::common::scores::{D, FORMATS, FS, OCTAVE, references, run};
 use crate::common::{any_finite, normal, rng, values, variant_of};
 use flashd_golden::{Action, Head, Model, decode, encode};
 use flashd_spec::config::{CoreConfig, Fa2Variant, Hold};
@@ -11,7 +11,7 @@ use flashd_spec::pwl::value_fraction;
 fn core(format: Format) -> CoreConfig {
     let core = variant_of(D, format, Fa2Variant::SharedLogReference);
     assert_eq!(core.fa2(), Some(Fa2Variant::SharedLogReference));
-    CoreConfig { score_shift: Some(0), ..core }
+    CoreConfig { score_shift: Some(0), score_fraction_bits: FS, ..core }
 }
 
 /// Because of this l stays in [1/4, 2), the range of the divider's normalisation, and a carry and a jump never come

@@ -45,7 +45,12 @@ fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
         CoreConfig { datapath: FlashDVariant::Paper.into(), hold: Some(Hold::None), ..flash_d },
         CoreConfig { lane: Some(LaneBits { o: 12, v: 9, w: 4 }), hold: Some(Hold::None), ..fixed.clone() },
         CoreConfig { lane: Some(LaneBits { o: 24, v: 10, w: 12 }), segments: 32, ..fixed.clone() },
-        CoreConfig { lane: Some(LaneBits { o: 14, v: 14, w: 8 }), state_fraction_bits: 10, ..fixed },
+        CoreConfig {
+            lane: Some(LaneBits { o: 14, v: 14, w: 8 }),
+            score_fraction_bits: 10,
+            state_fraction_bits: 10,
+            ..fixed
+        },
         CoreConfig { accumulator: Some(Accumulator::Fraction(16.max(format.fraction_bits))), ..fa2.clone() },
         CoreConfig {
             datapath: Fa2Variant::SeparateScale.into(),

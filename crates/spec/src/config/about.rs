@@ -99,7 +99,7 @@ pub static ABOUT: &[About] = &[
     About {
         field: "hold",
         group: Group::Core,
-        short: "Which steps leave o as it is (default: budget:9; fa2: 12)",
+        short: "Which steps leave o as it is (default: budget:9, fp16 budget:12; fa2: 12)",
         why: "A held step leaves o as it is, and its value is never read. budget:F (FLASH-D, F from 4 to 22) \
     keeps the threshold on x = s - L in a register that rises as keys are held: all that is lost stays below 2 max|v| 2^-(F + 2), \
     0.1 % for F = 9, however many keys there are. It costs 1.3 % of the area at d = 16 and 0.1 % at d = 256. A number T holds a \
@@ -209,7 +209,8 @@ pub static ABOUT: &[About] = &[
         field: "segments",
         group: Group::Precision,
         short: "",
-        why: "With 8, the relative error of a table stays below half an ulp of bf16, 2^-9 = 2.0e-3.",
+        why: "With 8, the relative error of a table stays below half an ulp of bf16, 2^-9 = 2.0e-3. Formats with a \
+    longer significand have 16.",
     },
     About {
         field: "score_shift",
@@ -229,7 +230,8 @@ pub static ABOUT: &[About] = &[
         field: "score_fraction_bits",
         group: Group::Precision,
         short: "",
-        why: "The resolution of s, and of m in FA2.",
+        why: "The resolution of s, and of m in FA2. With 10 bits an error of s alone would be as large as the rounding \
+    of fp16 inputs, so that longer significands than bf16's have 12.",
     },
     About {
         field: "state_fraction_bits",

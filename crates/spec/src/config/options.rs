@@ -359,7 +359,7 @@ pub static OPTIONS: [CoreOption; 32] = [
         field: "segments",
         value_name: "N",
         help: "Segments of the PWL tables, an octave each where the range is reduced",
-        default: "8",
+        default: "8, or 16 with --format fp16 and fp32",
         range: Range::OneOf(&[4, 8, 16, 32]),
         suffix: |c| Some(format!("seg{}", c.segments)),
         access: access::<u32>(|c| json(c.segments), |c| json(c.segments), |c, v| set(&mut c.segments, v)),
@@ -400,7 +400,7 @@ pub static OPTIONS: [CoreOption; 32] = [
         field: "score_fraction_bits",
         value_name: "BITS",
         help: "Fraction bits of the fixed-point score",
-        default: "10",
+        default: "10, or 12 with --format fp16 and fp32",
         range: Range::Between(2, 20),
         applies: SCALARS,
         // The suffix of the row before has both.
