@@ -59,6 +59,7 @@ ENTRIES = {
     "operands": Entry("errors by the formats of operands", errors.operands, "3 min", heads=True),
     "operands-area": _mapped("area and power by the formats of operands", power.operands, "6 h", asap7=True),
     "operands-int8": _mapped("INT8 beside e4m3", power.integers, "8 h"),
+    "operands-results": _mapped("results in int8 beside bf16", power.results, "15 min", asap7=True),
     # A netlist's faults follow the version of Yosys.
     "mutation-units": Entry("faults of units that testbenches find", faults.units, "2 h", limit=0.02, tools=faults.TOOLS),
     "mutation-cores": Entry("faults of cores that testbenches find", faults.cores, "6 h, none after mutation-units", limit=0.02, tools=faults.TOOLS),

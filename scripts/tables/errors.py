@@ -109,6 +109,8 @@ OPERANDS = {
     "MXFP8 e4m3": "--format fp8-e4m3 --scales mx",
 }
 """Formats of operands that are compared, and the flags of both designs for them."""
+RESULTS = {"int8, results in int8": "--format int8 --o-format int8", "bf16, results in int8": "--o-format int8"}
+"""Formats whose results are integers, likewise."""
 OPERAND_HEADS = ("bytes-d64", "mixhead-d32")
 """Models whose heads count; on the sample, which has not both of them, all heads do."""
 
@@ -116,7 +118,7 @@ OPERAND_HEADS = ("bytes-d64", "mixhead-d32")
 def operands(context):
     """Mean errors by the formats of operands, beside exact attention on the rounded operands."""
     table = Table(["operands", "flags", "input", "FLASH-D", "over input", "FA2", "over input"], labels=2)
-    for name, flags in OPERANDS.items():
+    for name, flags in (OPERANDS | RESULTS).items():
         report = context.flashd("accuracy --every 16 --check 0 --by model --no-lengths", heads=True,
                                 cores=[f"--design {design} {flags}" for design in ("flash-d", "fa2")])
         rows = report["traces"]["formats"][0]["rows"]

@@ -211,6 +211,21 @@ def integers(context):
     return table
 
 
+def results(context):
+    """Results in int8 beside those in bf16, d = 16."""
+    table = Table(["operands", "results", "design", "um2", "mW", "with glitches", "area beside bf16 results, %"], labels=3)
+    pairs = [(fmt, design) for fmt in ("bf16", "int8") for design in ("flash-d", "fa2")]
+    cores = [f"--design {design} --format {fmt} --o-format {o}" for fmt, design in pairs for o in ("bf16", "int8")]
+    # A result in the format that is the default is left out.
+    report = context.flashd(f"ppa --d 16 --clock 4 --glitches 300 {asap7(context)}", cores=[core.removesuffix(" --o-format bf16") for core in cores])
+    for (fmt, design), bf16, int8 in zip(pairs, report[::2], report[1::2]):
+        beside = points(percent(measures(int8)[0] / measures(bf16)[0] - 1))
+        for o, figures, cell in (("bf16", bf16, Cell("")), ("int8", int8, beside)):
+            um2, _, plain, glitches = measures(figures)
+            table.add([fmt, o, {"flash-d": "FLASH-D", "fa2": "FA2"}[design]], [number(um2, area), number(plain), number(glitches), cell])
+    return table
+
+
 def arrays(context):
     """Arrays beside as many cores."""
     table = Table(["queries", "FLASH-D um2", "over cores alone", "pJ", "over", "FA2 um2", "over", "pJ", "over"], labels=1)
