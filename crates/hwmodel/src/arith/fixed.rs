@@ -98,38 +98,47 @@ pub fn rebias_bits(rebias: i32) -> u32 {
 fn round_integer<W: Word>(to: Format, word: &W, beyond: Option<&W>) -> W {
     let bits = to.width();
     let kept = word.drop_low(2);
-    let kept = kept.sext((kept.width() + 1).max(bits + 1));
+    let kept = kept.sext(kept.width().max(bits));
     let up = word.bit(1).and(&word.bit(0).or(&kept.bit(0))).named("round_up");
-    let rounded = kept.add(&up.zext(kept.width())).named("rounded");
-    let (sign, above) = (rounded.msb(), rounded.drop_low(bits - 1));
-    let low = rounded.slice(0, bits - 1);
+    let rounded = kept.slice(0, bits).sext(bits + 1).add(&up.zext(bits + 1)).named("rounded");
+    let (sign, carried, low) = (rounded.msb(), rounded.bit(bits - 1), rounded.slice(0, bits - 1));
     // Two's complement has one number more below zero, which results do not use.
     let lowest = sign.and(&low.any().not());
-    let over = above.any().and(&above.all().not()).or(&lowest).named("saturates");
-    let over = beyond.map_or(over.clone(), |beyond| over.or(beyond).named("over"));
+    let over = sign.xor(&carried).or(&lowest).named("saturates");
+    // What does not fit before it is rounded does not fit after.
+    let above = (kept.width() > bits).then(|| kept.drop_low(bits - 1));
+    let outside = above.map(|above| above.any().and(&above.all().not()).named("outside"));
+    let over = outside.iter().chain(beyond).fold(over, |over, also| over.or(also).named("over"));
     // Rounding leaves the sign of a number that saturates as it is.
     let negative = word.msb();
     let limit = negative.concat(&negative.not().repeat(bits - 2).concat(&W::constant(1, 1)));
     over.select(&limit, &sign.concat(&low))
 }
 
+/// The place of the unit of integer results in an accumulator of values with the exponent field 0. Each step of the exponent is a place
+/// less.
+fn unit_place<W: Word>(from: Format, o: &W, to: Format) -> i32 {
+    o.width() as i32 - 2 + from.bias - to.integer_fraction()
+}
+
+/// Converts `o`, a two's complement accumulator of integer values, to an integer format, rounded once.
+pub fn fixed_to_integer<W: Word>(from: Format, o: &W, to: Format) -> W {
+    // The one exponent of an integer format is 1.
+    let place = unit_place(from, o, to) - 1;
+    let placed = o.append_zeros((2 - place).max(0) as u32);
+    let word = match place - 2 {
+        dropped if dropped > 0 => {
+            let sticky = placed.slice(0, dropped as u32 + 1).any();
+            placed.drop_low(dropped as u32 + 1).concat(&sticky).named("with_sticky")
+        }
+        _ => placed,
+    };
+    round_integer(to, &word, None)
+}
+
 /// Converts `o`, a two's complement fraction of `2^(x - bias + 1)`, to an integer format, rounded once; x is an exponent field of `from`.
-fn fixed_to_integer<W: Word>(from: Format, o: &W, x: &W, to: Format) -> W {
-    // The place of the result's unit in o, for x = 0; each step of x is a place less.
-    let place = o.width() as i32 - 2 + from.bias - to.integer_fraction();
-    if from.is_integer() {
-        // The one exponent of an integer format is 1.
-        let place = place - 1;
-        let placed = o.append_zeros((2 - place).max(0) as u32);
-        let word = match place - 2 {
-            dropped if dropped > 0 => {
-                let sticky = placed.slice(0, dropped as u32 + 1).any();
-                placed.drop_low(dropped as u32 + 1).concat(&sticky).named("with_sticky")
-            }
-            _ => placed,
-        };
-        return round_integer(to, &word, None);
-    }
+fn float_range_to_integer<W: Word>(from: Format, o: &W, x: &W, to: Format) -> W {
+    let place = unit_place(from, o, to);
     // A number that is to be shifted left by more than the result has bits saturates. Up to there, shift right from that far left.
     let room = to.width();
     let placed = o.append_zeros(room + 2);
@@ -167,7 +176,10 @@ fn shift_right_signed_sticky<W: Word>(x: &W, amount: &W) -> W {
 /// Converts `o`, a two's complement fraction of `2^(x - bias + 1)`, to the format `to`, rounded once; x is an exponent field of `from`.
 pub fn fixed_to_format<W: Word>(from: Format, o: &W, x: &W, to: Format) -> W {
     if to.is_integer() {
-        return fixed_to_integer(from, o, x, to);
+        return match from.is_integer() {
+            true => fixed_to_integer(from, o, to),
+            false => float_range_to_integer(from, o, x, to),
+        };
     }
     let sign = o.msb();
     let rebias = to.bias - from.bias;

@@ -11,7 +11,7 @@
 //! and, where v is above, is one unit less, which saves the carry of a negation. It never exceeds the true distance and is half a unit
 //! less on average on either side. Because `u <= 1/2`, the result lies between o and v, bit for bit.
 
-use crate::arith::fixed::{clamp, fixed_to_format, value_to_fixed};
+use crate::arith::fixed::{clamp, fixed_to_format, fixed_to_integer, value_to_fixed};
 use crate::arith::prefix::prefix_sum;
 use crate::attention::factor::{factor_bits, right_bits};
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
@@ -53,6 +53,20 @@ function! {
     eval<W> {
         let (fixed, outside) = value_to_fixed(this.numerics.formats.v, &v, &x, lane_bits(&this.numerics).v);
         [fixed, outside]
+    }
+}
+
+function! {
+    /// An integer value in fixed point, which needs no exponent.
+    pub struct IntegerToFixedFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_integer_to_fixed_{}", this.numerics.formats.v.ident(), lane_bits(&this.numerics).v);
+    doc = "fixed = v relative to the power of two above the largest integer; the lowest counts as the one above it.";
+    inputs { v: this.numerics.formats.v.width() }
+    outputs { fixed: lane_bits(&this.numerics).v }
+    eval<W> {
+        let v_format = this.numerics.formats.v;
+        let (fixed, _) = value_to_fixed(v_format, &v, &W::constant(v_format.exponent_bits, 1), lane_bits(&this.numerics).v);
+        [fixed]
     }
 }
 
@@ -155,6 +169,26 @@ function! {
     }
 }
 
+function! {
+    /// The accumulator of integer values rounded to integer results: there is no exponent.
+    pub struct FixedToIntegerFunction { numerics: Arc<Numerics> }
+    name(this) = format!("fixed_{}_to_{}", lane_bits(&this.numerics).o, result_ident(&this.numerics));
+    doc = "y = o in units of the result, rounded to nearest, ties to even; at rest unless done.";
+    inputs { o: lane_bits(&this.numerics).o, done: 1 }
+    outputs { y: this.numerics.formats.o.width() }
+    at_rest { done ignores o }
+    eval<W> {
+        let kept = result_bits(&this.numerics);
+        let o = done.repeat(kept).and(&o.top(kept)).named("o_when_done");
+        [fixed_to_integer(this.numerics.formats.v, &o, this.numerics.formats.o)]
+    }
+}
+
+/// Set if results take [`FixedToIntegerFunction`], which has no exponent.
+pub(crate) fn integers_to_integers(n: &Numerics) -> bool {
+    n.formats.v.is_integer() && n.formats.o.is_integer()
+}
+
 /// Calls [`LaneFactorFunction`] for the lanes of a group.
 pub(crate) fn lane_factor(m: &mut Module, n: &Arc<Numerics>, w: Wire) -> Wire {
     m.call("factor", LaneFactorFunction { numerics: n.clone() }, [w])[0]
@@ -204,22 +238,33 @@ fn lane(
         m.clock();
         let scalars = &inputs.scalars;
         let v = m.input("v", inputs.v);
-        let exponent = inputs.integer_exponent(m);
-        let x = inputs.scalar(m, "x", exponent);
+        let (integers, to_integers) = (n.formats.v.is_integer(), integers_to_integers(n));
+        let exponent = if to_integers { None } else { inputs.integer_exponent(m) };
+        let x = (!integers).then(|| inputs.scalar(m, "x", exponent));
         let accept = staged.then(|| m.input("accept", scalars["accept"]));
-        let [w, upper, load, update, done, result_x] =
-            ["w", "upper", "load", "update", "done", "result_x"].map(|name| inputs.scalar(m, name, exponent));
+        let [w, upper, load, update, done] =
+            ["w", "upper", "load", "update", "done"].map(|name| inputs.scalar(m, name, exponent));
+        let result_x = (!to_integers).then(|| inputs.scalar(m, "result_x", exponent));
 
-        let [fixed, outside] = m.call("value", ValueToFixedFunction { numerics: numerics() }, [v, x]);
+        let (fixed, outside) = match x {
+            Some(x) => {
+                let [fixed, outside] = m.call("value", ValueToFixedFunction { numerics: numerics() }, [v, x]);
+                (fixed, Some(outside))
+            }
+            None => (m.call("value", IntegerToFixedFunction { numerics: numerics() }, [v])[0], None),
+        };
         let value = accept.map_or(fixed, |accept| m.register_if("value_q", accept, fixed));
         let o = m.state_if("o_q", lane_bits(n).o, update);
         let step = FixedUpdateFunction { numerics: numerics(), even: staged };
         let [next] = m.call("step", step, [value, o, w, upper, load]);
         m.reserve(&["o_q"]);
-        let [y] = m.call("result", FixedToFormatFunction { numerics: numerics() }, [o, result_x, done]);
+        let [y] = match result_x {
+            Some(x) => m.call("result", FixedToFormatFunction { numerics: numerics() }, [o, x, done]),
+            None => m.call("result", FixedToIntegerFunction { numerics: numerics() }, [o, done]),
+        };
         let outputs = LaneOutputs {
             o: m.output("o", y),
-            outside: inputs.has_exponent().then(|| m.output("outside", outside)),
+            outside: outside.map(|outside| m.output("outside", outside)),
             o_state: None,
         };
         let restore = restore_ports(m, "state_o", inputs.restore).map(|(restore, state)| {

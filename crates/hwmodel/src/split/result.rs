@@ -4,7 +4,7 @@ use crate::attention::group::{IntegerExponentFunction, blanked};
 use crate::attention::masks::UnmaskedFunction;
 use crate::fa2::fixed_lane::FixedScaleFunction;
 use crate::fa2::separate_lane::ScaleFunction;
-use crate::flash_d::fixed_lane::FixedToFormatFunction;
+use crate::flash_d::fixed_lane::{FixedToFormatFunction, FixedToIntegerFunction, integers_to_integers};
 use crate::flash_d::ranged_lane::RangedPartsFunction;
 use crate::rtl::{Module, Tag, Wire};
 use crate::score::sum::SumReciprocalFunction;
@@ -61,14 +61,16 @@ fn fixed(
     [done, empty]: [Wire; 2],
 ) -> Vec<Wire> {
     let o = m.inputs("o", o);
-    let x = match x {
-        Some(x) => m.input("x", x),
-        None => m.call("x", IntegerExponentFunction {}, [])[0],
-    };
+    let x = x.map(|x| m.input("x", x));
     let [done, empty] = m.input_each([("done", done), ("empty", empty)]);
     let [shows] = m.call("shows", UnmaskedFunction {}, [done, empty]);
-    let convert = FixedToFormatFunction { numerics: n.clone() };
-    m.call_each("convert", convert, o.into_iter().map(|o| [o, x, shows]))
+    let numerics = n.clone();
+    if integers_to_integers(n) {
+        let convert = FixedToIntegerFunction { numerics };
+        return m.call_each("convert", convert, o.into_iter().map(|o| [o, shows]));
+    }
+    let x = x.unwrap_or_else(|| m.call("x", IntegerExponentFunction {}, [])[0]);
+    m.call_each("convert", FixedToFormatFunction { numerics }, o.into_iter().map(|o| [o, x, shows]))
 }
 
 /// FLASH-D with ranged lanes: the accumulators in the format.
