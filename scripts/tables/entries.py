@@ -56,6 +56,7 @@ ENTRIES = {
     "area-periods": _mapped("shortest periods of all variants", power.periods, "3 h", asap7=True),
     "area-arrays": _mapped("arrays beside single cores", power.arrays, "1 h", asap7=True),
     "explore": _mapped("error against power", power.explore, "10 h", heads=True, asap7=True),
+    "explore-formats": _mapped("error against area and power over formats", power.explore_formats, "30 min", heads=True, asap7=True),
     "operands": Entry("errors by the formats of operands", errors.operands, "3 min", heads=True),
     "operands-area": _mapped("area and power by the formats of operands", power.operands, "6 h", asap7=True),
     "operands-int8": _mapped("INT8 beside e4m3", power.integers, "8 h"),

@@ -243,6 +243,20 @@ def arrays(context):
     return table
 
 
+def explore_formats(context):
+    """Error against area and power over formats of operands, both designs."""
+    table = Table(["design", "operands", "area um2", "power mW", "with glitches", "mean error, %"], labels=2)
+    grid = context.root / "configs/grids/formats.json"
+    report = context.flashd(f"explore --d 16 --grid {grid} --cost glitches --clock 4 {asap7(context)} --every 8", heads=True)
+    designs = {"flash-d": "FLASH-D", "fa2": "FA2"}
+    for point in sorted(report["all_formats"]["points"], key=lambda point: point["errors"]["mean"]):
+        got = point["measured"]
+        cells = [number(got["area_um2"], area), number(got["power_mw"], places(2)), number(got["power_with_glitches_mw"], places(2)),
+                 number(percent(point["errors"]["mean"]), places(4))]
+        table.add([designs[point["configuration"]["design"]], point["format"]], cells)
+    return table
+
+
 def explore(context):
     """Error against power over a grid of bf16 cores."""
     table = Table(["core", "area um2", "power mW", "shortest ns", "mean error", "65,536 equal scores"], labels=1)
