@@ -176,6 +176,9 @@ def read_blocks(wrapper, path):
             of.states[place] = shapes.state(value("state_o"), scalars, "state_")
         if scalars_due is not None:
             unread_states.append((*scalars_due, [value(name) for name in shapes.scalars("state_")]))
+        # A core of d = 3 or 4 asks for a state's scalars in the cycle in which the state takes a key's place.
+        if value("k_valid") and value("k_ready") and value("k_state"):
+            unasked.append((meeting[0], value("k_index")))
         scalars_due = unasked.pop(0) if value("state_ren") else None
         if value("v_step") and value("v_state"):
             accumulators[number + wrapper.value_latency] = unread_states.pop(0)
@@ -187,9 +190,7 @@ def read_blocks(wrapper, path):
             of.values.append(unread)
             if value("v_ren"):
                 due[number + wrapper.value_latency] = (of, len(of.values) - 1)
-        if value("k_valid") and value("k_ready") and value("k_state"):
-            unasked.append((meeting[0], value("k_index")))
-        elif value("k_valid") and value("k_ready"):
+        if value("k_valid") and value("k_ready") and not value("k_state"):
             of = meeting[0]
             of.keys.append(k)
             of.masked.append(value("k_mask"))
