@@ -5,6 +5,7 @@ use crate::output::{percent, table};
 use flashd_golden::QueryResult;
 use flashd_simulator::{Accuracy, Prepared, Reference};
 use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Format;
 use flashd_workload::channel_limit;
 use serde::Serialize;
 
@@ -21,9 +22,9 @@ pub(super) struct Remarks {
     pub saturated_inputs: [usize; 3],
     /// Elements of results that are the largest number of their format, where values can be beyond it. `None` where they cannot.
     pub results_at_limit: Option<usize>,
-    /// That number, with the name of the format.
+    /// The format of results.
     #[serde(skip)]
-    limit: String,
+    o: Format,
     /// The core had K minus its mean over the keys.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub smooth_k: bool,
@@ -44,13 +45,13 @@ impl Remarks {
     ) -> Remarks {
         let count = |has: fn(&QueryResult) -> bool| results.iter().filter(|result| has(result)).count();
         let o = core.formats().o;
-        let largest = o.value(o.max_finite());
         let at_limit = |&&bits: &&u64| o.magnitude(bits) == o.max_finite();
-        let can_saturate = channel_limit(core.encodings()).is_some_and(|limit| limit > largest);
+        let can_saturate =
+            channel_limit(core.encodings()).is_some_and(|limit| limit > o.value(o.max_finite()));
         let elements = || results.iter().flat_map(|result| &result.o);
         Remarks {
             results_at_limit: can_saturate.then(|| elements().filter(at_limit).count()),
-            limit: format!("±{largest}, the largest of {o}"),
+            o,
             invalid_queries: count(|result| result.invalid),
             empty_queries: count(|result| result.empty),
             overflowed_queries: count(|result| result.overflow),
@@ -84,7 +85,9 @@ impl Remarks {
             rows.push(["warning".into(), warning]);
         }
         if let Some(at_limit) = self.results_at_limit.filter(|&n| n > 0) {
-            let warning = format!("{at_limit} results are {}, or saturated to it", self.limit);
+            let (largest, o) = (self.o.value(self.o.max_finite()), self.o);
+            let warning =
+                format!("{at_limit} results are ±{largest}, the largest of {o}, or saturated to it");
             rows.push(["warning".into(), warning]);
         }
         if let Some(held) = self.channel_spread_held.filter(|&held| self.channel_spread > held) {

@@ -93,20 +93,15 @@ impl Rounding {
     /// The encoding in an integer format. NaN becomes 0.
     #[inline(always)]
     fn integer_bits(&self, x: f64) -> u64 {
-        let rounded = (self.nearest(x) * self.units) as i64;
+        let rounded = self.nearest_units(x) as i64;
         self.format.signed(rounded.unsigned_abs(), rounded < 0)
     }
 
-    /// The nearest number of an integer format; NaN stays.
+    /// The nearest number of an integer format, in its units; NaN stays.
     #[inline(always)]
-    fn nearest(&self, x: f64) -> f64 {
-        self.unbounded(x).clamp(-self.largest, self.largest)
-    }
-
-    /// The nearest whole number of units.
-    #[inline(always)]
-    fn unbounded(&self, x: f64) -> f64 {
-        (x * self.units).round_ties_even() / self.units
+    fn nearest_units(&self, x: f64) -> f64 {
+        let most = self.largest * self.units;
+        (x * self.units).round_ties_even().clamp(-most, most)
     }
 
     /// [`round_to`] this format.
@@ -126,7 +121,10 @@ impl Rounding {
     pub fn append(&self, numbers: &[f64], words: &mut Vec<u64>) -> usize {
         if self.format.is_integer() {
             words.extend(numbers.iter().map(|&x| self.integer_bits(x)));
-            return numbers.iter().filter(|&&x| self.unbounded(x).abs() > self.largest).count();
+            return numbers
+                .iter()
+                .filter(|&x| (x * self.units).round_ties_even().abs() > self.largest * self.units)
+                .count();
         }
         let from = words.len();
         words.resize(from + numbers.len(), 0);
@@ -139,7 +137,7 @@ impl Rounding {
     pub fn value(&self, x: f64) -> f64 {
         if self.format.is_integer() {
             // Integers have no negative zero.
-            return if x.is_nan() { 0.0 } else { self.nearest(x) + 0.0 };
+            return if x.is_nan() { 0.0 } else { self.nearest_units(x) / self.units + 0.0 };
         }
         let x = if x.is_nan() { 0.0 } else { x };
         let a = self.within(x);
