@@ -135,6 +135,32 @@ def operands(context):
     return table
 
 
+ACCUMULATOR_BITS = {"bf16": 12, "e4m3": 8, "fp8-e5m2": 7, "MXFP8 e4m3": 8, "fp16": 15, "int8, results in bf16": None}
+"""Formats whose cores' own errors are compared, and the bits of FA2's accumulator if it has one more than by default; integers have all bits."""
+
+
+def added(context):
+    """What cores add to the error of the rounded inputs, in percent of it: over all heads, and for the group of heads with the most."""
+    table = Table(["operands", "FLASH-D: all heads", "worst group", "its name", "FA2: all heads", "worst group", "its name", "FA2 with one more bit: worst group"], labels=1)
+    for name, bits in ACCUMULATOR_BITS.items():
+        flags = OPERANDS.get(name, f"--format {name}")
+        cores = [f"--design flash-d {flags}", f"--design fa2 {flags}"] + [f"--design fa2 {flags} --accumulator {bits}" for _ in [1] if bits]
+        report = context.flashd("accuracy --every 16 --check 0 --by model --no-lengths", heads=True, cores=cores)
+        rows = report["traces"]["formats"][0]["rows"]
+        total = lambda error: sum(row["heads"] * error(row) for row in rows)
+        cells = []
+        for i in range(len(cores)):
+            over = lambda row: percent(row["cores"][i]["mean"] / row["input"]["mean"] - 1)
+            worst = max(rows, key=over)
+            if i < 2:
+                everywhere = percent(total(lambda row: row["cores"][i]["mean"]) / total(lambda row: row["input"]["mean"]) - 1)
+                cells += [number(everywhere, places(1)), number(over(worst), places(1)), Cell(f"{worst['name']}")]
+            else:
+                cells.append(number(over(worst), places(1)))
+        table.add([name], cells + [Cell("") for _ in [1] if not bits])
+    return table
+
+
 def hold_lengths(context):
     """Errors of hold rules over the number of keys."""
     rules = ("budget:9", "12", "none")

@@ -1,5 +1,7 @@
 """Tables of area, timing and power. They take Yosys and OpenSTA, and for rows of ASAP7 its Liberty file."""
 
+import re
+
 from .errors import OPERANDS, percent, stem
 from .pages import Cell, Table, digits, number, places
 from .program import OSU018
@@ -101,55 +103,52 @@ def savings(context):
     return table
 
 
-FIXED = {"osu018": (30,), "asap7": (4, 2.7)}
+BY_LENGTH = {4: {"bf16": (16, 64, 256), "fp8-e4m3": (16, 64)}, 2.7: {"bf16": (16, 64), "fp8-e4m3": (16, 64)}}
+"""Lengths by clock in ns and format. At d = 256 lanes are nearly all, as the step from 16 to 64 shows already: once."""
 
 
-def fixed(context):
-    """FLASH-D under one exponent, without the value stage, at a slow and a fast clock, by length and format."""
-    table = Table(["library, clock", "format", "d", "FLASH-D area", "power", "its shortest ns", "FA2's", "area saved", "power saved",
+def lengths(context):
+    """FLASH-D beside both float FA2 at a slow clock and at a fast one, by format and length, in ASAP7."""
+    table = Table(["clock, ns", "format", "d", "FLASH-D um2", "mW", "shortest ns", "FA2's", "area saved", "power saved",
                    "area saved over `separate`", "power"], labels=3)
-    for library, clocks in (("ASAP7", FIXED["asap7"]), ("osu018", FIXED["osu018"])):
-        for clock in clocks:
-            label = f"{library}, {clock:g} ns"
-            if library == "ASAP7" and context.liberty is None:
-                table.missing.append(((label,), NO_ASAP7))
-                continue
-            flags = f"--liberty {context.liberty}" if library == "ASAP7" else ""
-            saved = []
-            for fmt in ("bf16", "fp8-e4m3"):
-                for d in (16, 64, 256):
-                    report = context.flashd(f"ppa --d {d} --format {fmt} --clock {clock:g} {flags} --glitches 0",
-                                            cores=("--design flash-d --update fixed", "--design fa2", "--design fa2 --fa2 separate-scale"))
-                    own, fa2, separate = ((f["area"]["total"], f["power"]["total"], f["timing"]["minimum_period"]) for f in report)
-                    saved.append([percent(1 - own[i] / other[i]) for other in (fa2, separate) for i in (0, 1)])
-                    um2 = Cell(f"{own[0]:.0f} um2", (own[0],)) if library == "ASAP7" else Cell(f"{own[0] / 1e6:.3f} mm2", (own[0] / 1e6,))
-                    cells = [um2, Cell(f"{own[1]:.2f} mW", (own[1],)), number(own[2], places(2)), number(fa2[2], places(2))]
-                    table.add([label, fmt, str(d)], cells + [points(x) for x in saved[-1]])
-            means = [points(sum(column) / len(column)) for column in zip(*saved)]
-            table.add([label, "mean", ""], [Cell(""), Cell(""), Cell(""), Cell(""), *means])
+    for clock, formats in BY_LENGTH.items():
+        for fmt, of_format in formats.items():
+            for d in of_format:
+                report = context.flashd(f"ppa --d {d} --format {fmt} --clock {clock:g} {asap7(context)} --glitches 0",
+                                        cores=("--design flash-d", "--design fa2", "--design fa2 --fa2 separate-scale"))
+                own, fa2, separate = ((f["area"]["total"], f["power"]["total"], f["timing"]["minimum_period"]) for f in report)
+                saved = [points(percent(1 - own[i] / other[i])) for other in (fa2, separate) for i in (0, 1)]
+                table.add([f"{clock:g}", fmt, str(d)], [number(own[0], area), number(own[1]), number(own[2], places(2)), number(fa2[2], places(2)), *saved])
     return table
 
 
-def smallest(context):
-    """Cores under one exponent, and FA2, in both libraries."""
-    table = Table(["core", "osu018: um2", "ns", "mW", "with glitches", "ASAP7: um2", "ns", "mW", "with glitches"], labels=1)
-    chosen = ("flash-d --update fixed", "fa2", "fa2 --fa2 log-reference", "fa2 --fa2 shared-log-reference")
-    columns = []
-    for flags in ("--clock 30", f"--clock 4 {asap7(context)}"):
-        columns.append(context.flashd(f"ppa --d 16 --format bf16 {flags} --glitches 1000", cores=[f"--design {core}" for core in chosen]))
-    for osu018, of_asap7 in zip(*columns):
-        cells = []
-        for figures in (osu018, of_asap7):
+def papers(context):
+    """Both algorithms as the paper draws them, in ASAP7 at a clock that both meet."""
+    table = Table(["format", "core", "um2", "shortest ns", "mW without glitches", "with", "FLASH-D saves: area", "power", "with glitches"], labels=2)
+    for fmt in ("bf16", "fp8-e4m3"):
+        report = context.flashd(f"ppa --d 16 --format {fmt} --clock 5 --glitches 1000 {asap7(context)}",
+                                cores=("--design flash-d --weight paper", "--design fa2 --fa2 literal"))
+        own, literal = (measures(figures) for figures in report)
+        saved = [points(percent(1 - own[i] / literal[i])) for i in (0, 2, 3)]
+        for figures, cells in zip(report, (saved, [Cell("")] * 3)):
             um2, ns, plain, glitches = measures(figures)
-            cells += [number(um2, places(0)), number(ns, places(2)), number(plain), number(glitches)]
-        table.add([f"`{stem(osu018['core'])}`"], cells)
+            table.add([fmt, f"`{stem(figures['core'])}`"], [number(um2, area), number(ns, places(2)), number(plain), number(glitches), *cells])
+    return table
+
+
+def variants(context):
+    """Every variant of both designs at one clock in ASAP7."""
+    table = Table(["core", "range", "um2", "shortest ns", "mW without glitches", "with"], labels=2)
+    for figures in context.flashd(f"ppa --variants --d 16 --format bf16 --clock 4 --glitches 1000 {asap7(context)}"):
+        um2, ns, plain, glitches = measures(figures)
+        table.add([f"`{stem(figures['core'])}`", reach(figures["configuration"])], [number(um2, area), number(ns, places(2)), number(plain), number(glitches)])
     return table
 
 
 def spread(context):
     """Energy of a cycle by head, of recorded heads of d = 16: mean and standard deviation."""
     table = Table(["core", "osu018, 30 ns: without", "with", "times", "ASAP7, 4 ns: without", "with", "times"], labels=1)
-    chosen = ("flash-d --update fixed", "fa2", "fa2 --fa2 log-reference")
+    chosen = ("flash-d", "flash-d --update fixed --value-stage true", "fa2", "fa2 --fa2 shared-log-reference", "fa2 --fa2 log-reference")
     columns = []
     for flags in ("--clock 30", f"--clock 4 {asap7(context)}"):
         columns.append(context.flashd(f"ppa --d 16 --format bf16 {flags} --glitches 8000", heads=True, cores=[f"--design {core}" for core in chosen]))
@@ -166,13 +165,19 @@ def spread(context):
     return table
 
 
+def units_of(path):
+    """The units that a path goes through, by their names in the module that has them."""
+    names = [re.sub(r"_\d+$", "", instance.rsplit("/", 1)[-1].removeprefix("u_")) for instance in path]
+    return ", ".join(dict.fromkeys(names))
+
+
 def periods(context):
     """Shortest periods of all variants."""
     table = Table(["core", "ns", "MHz", "area um2", "worst path"], labels=1)
     for figures in context.flashd(f"ppa --variants --d 16 --format bf16 --cycles 0 {asap7(context)}"):
         ns = figures["timing"]["minimum_period"]
-        through = ", ".join(name for name, _ in figures["timing"]["path"]["through"][1:])
-        table.add([f"`{stem(figures['core'])}`"], [number(ns, places(2)), number(1000 / ns, places(0)), number(figures["area"]["total"], places(0)), Cell(through)])
+        through = units_of(name for name, _ in figures["timing"]["path"]["through"][1:])
+        table.add([f"`{stem(figures['core'])}`"], [number(ns, places(2)), number(1000 / ns, places(0)), number(figures["area"]["total"], area), Cell(through)])
     return table
 
 
