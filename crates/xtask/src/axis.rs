@@ -22,9 +22,9 @@ const BEATS: [u64; 2] = [20_000, 1_000_000];
 
 /// Check emitted stream wrappers from outside: benches with stalls, cocotb, FuseSoC, proofs
 ///
-///   bench     testbench/axis/axis_tb.v: random stalls on every stream, every beat compared; in Verilator until 20,000 beats have
-///             passed (--long: 1,000,000), in Icarus, which sees X, once over the sample
-///   cocotb    NumPy data through cocotbext-axi, in Icarus
+///   bench     testbench/axis/axis_tb.v: random stalls on every stream, every beat compared; in Icarus, which sees X, once over the
+///             sample, in Verilator until 20,000 beats of one wrapper have passed (--long: 1,000,000 of each)
+///   cocotb    NumPy data through cocotbext-axi, in Icarus; of one wrapper (--long: of three)
 ///   fusesoc   the targets lint and sim of the core description
 ///   proofs    cargo xtask prove-axis, with --long also its mutants
 ///
@@ -33,7 +33,7 @@ const BEATS: [u64; 2] = [20_000, 1_000_000];
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct WrapperOptions {
-    /// A million beats, and the mutants of the proofs
+    /// A million beats, more wrappers in Verilator and cocotb, and the mutants of the proofs
     #[arg(long)]
     long: bool,
     /// Seed of stalls and of what is not initialised
@@ -64,6 +64,8 @@ struct Case {
     core: CoreConfig,
     wrapper: Around,
     checks: &'static [Check],
+    /// More of them with `--long`: what takes Verilator a minute to compile, and finds what the others find.
+    long: &'static [Check],
     /// Recorded attention head of testbench/data.
     head: &'static str,
     /// What of it is simulated, as `flashd simulate` has it.
@@ -81,13 +83,15 @@ fn cases() -> Vec<Case> {
             core: masked(flash_d(16, Format::FP8_E4M3)),
             wrapper: Around::wrapper(3, Some(32), false),
             checks: &[Check::Icarus, Check::FuseSoc, Check::Cocotb],
+            long: &[],
             head: CODE,
             limits: "--first-queries 14 --first-keys 16 --causal",
         },
         Case {
             core: masked(flash_d(16, Format::BF16)),
             wrapper: Around::wrapper(3, Some(64), false),
-            checks: &[Check::Verilator],
+            checks: &[],
+            long: &[Check::Verilator],
             head: CODE,
             limits: "--first-queries 61 --first-keys 64 --causal --window 9",
         },
@@ -95,7 +99,8 @@ fn cases() -> Vec<Case> {
         Case {
             core: fa2(16, Format::BF16),
             wrapper: Around::wrapper(4, None, true),
-            checks: &[Check::Icarus, Check::Verilator, Check::Cocotb],
+            checks: &[Check::Icarus],
+            long: &[Check::Verilator, Check::Cocotb],
             head: MATH,
             limits: "--first-queries 10 --first-keys 12",
         },
@@ -104,13 +109,15 @@ fn cases() -> Vec<Case> {
             core: holding(flash_d(16, Format::FP8_E4M3)),
             wrapper: Around::wrapper(1, None, false),
             checks: &[Check::Verilator],
+            long: &[],
             head: MATH,
             limits: "--first-queries 20 --first-keys 100",
         },
         Case {
             core: datapath(FlashDVariant::Paper, 16, Format::FP8_E4M3),
             wrapper: Around::wrapper(2, Some(16), false),
-            checks: &[Check::Icarus, Check::Cocotb],
+            checks: &[Check::Icarus],
+            long: &[Check::Cocotb],
             head: CODE,
             limits: "--first-queries 5 --first-keys 30",
         },
@@ -120,7 +127,8 @@ fn cases() -> Vec<Case> {
         Case {
             core: partial(flash_d(16, Format::BF16)),
             wrapper: Around::wrapper(3, None, false),
-            checks: &[Check::Icarus, Check::Verilator],
+            checks: &[Check::Icarus],
+            long: &[Check::Verilator],
             head: CODE,
             limits: "--first-queries 14 --first-keys 24 --tile 5",
         },
@@ -129,6 +137,7 @@ fn cases() -> Vec<Case> {
             core: partial(fa2(16, Format::INT8)),
             wrapper: Around::wrapper(2, Some(72), true),
             checks: &[Check::Icarus],
+            long: &[],
             head: MATH,
             limits: "--first-queries 9 --first-keys 20 --tile 8",
         },
@@ -138,6 +147,7 @@ fn cases() -> Vec<Case> {
         core: late(4, masked(flash_d(16, Format::BF16))),
         wrapper: Around::wrapper(3, Some(beat), false),
         checks: &[Check::Icarus],
+        long: &[],
         head: CODE,
         limits: "--first-queries 14 --first-keys 16 --causal",
     }));
@@ -148,10 +158,13 @@ fn cases() -> Vec<Case> {
 pub fn axis(options: &WrapperOptions) -> Outcome {
     require(&["iverilog", "vvp", "verilator", "yosys", "make", "g++", "python3"])?;
     let named = |case: &Case| Selection::around(case.core.clone(), case.wrapper).to_string();
-    let cases: Vec<Case> = cases().into_iter().filter(|case| named(case).contains(&options.only)).collect();
+    let checks = |case: &Case| [case.checks, if options.long { case.long } else { &[] }].concat();
+    let mut cases: Vec<Case> =
+        cases().into_iter().filter(|case| named(case).contains(&options.only)).collect();
     if cases.is_empty() {
         return input(format!("--only {}: no wrapper has this in its name", options.only));
     }
+    cases.retain(|case| !checks(case).is_empty());
     rustix::process::nice(NICE).map_err(with("nice"))?;
     let flashd = Flashd::find()?;
     let python = Python::find(options.no_install)?;
@@ -163,7 +176,7 @@ pub fn axis(options: &WrapperOptions) -> Outcome {
         let folder = create(&work.path().join(i.to_string()))?;
         let name = prepare(&flashd, case, &folder)?;
         let bench = Bench { folder: &folder, name: &name, seed: options.seed, python: &python };
-        for one in case.checks {
+        for one in checks(case) {
             match one {
                 Check::Icarus => table.bench(&name, "icarus", "once over the sample", || bench.icarus())?,
                 Check::Verilator => {
