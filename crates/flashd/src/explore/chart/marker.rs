@@ -11,7 +11,7 @@ pub enum Marker {
     Disc,
     /// One of the float variants: `fused`, `separate`.
     Triangle,
-    /// FLASH-D with every operation rounded.
+    /// FLASH-D with every operation rounded, FA2 with a reference that moves seldom.
     Bar,
     /// Fixed point.
     Square,
@@ -80,7 +80,7 @@ impl Marker {
             _ if has("sharedlog") => Marker::Right,
             _ if has("fixed") || has("ranged") => Marker::Square,
             _ if has("fused") || has("separate") => Marker::Triangle,
-            _ if has("rounded") => Marker::Bar,
+            _ if has("rounded") || has("lazy") => Marker::Bar,
             _ => Marker::Disc,
         }
     }

@@ -1,9 +1,9 @@
 use super::*;
 use crate::explore::points::tests::{exploration, of_formats, point, result};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{CoreConfig, KINDS};
 use flashd_spec::format::{Format, Scale};
 use flashd_study::grid::default_grid;
-use marker::Shape;
+use marker::{Marker, Shape};
 
 /// The default grid with made-up figures: cost rises and error falls with the widths.
 fn cores() -> Vec<CorePoint> {
@@ -110,4 +110,17 @@ fn all_formats_have_a_panel() {
             .unwrap()
             .contains("all formats")
     );
+}
+
+#[test]
+fn each_datapath_of_a_design_has_a_marker() {
+    for design in [Design::FlashD, Design::Fa2] {
+        let of = |core: &CoreConfig| (core.name(), Marker::of(&core.name()));
+        let cores = KINDS.iter().map(|kind| CoreConfig::with_datapath(kind.datapath, 16, Format::BF16));
+        let markers: Vec<_> = cores.filter(|core| core.design() == design).map(|core| of(&core)).collect();
+        for (i, (name, marker)) in markers.iter().enumerate() {
+            let other = markers[..i].iter().find(|(_, other)| other == marker);
+            assert!(other.is_none(), "{name} and {other:?}");
+        }
+    }
 }
