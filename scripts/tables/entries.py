@@ -64,7 +64,9 @@ ENTRIES = {
     "operands-int8": _mapped("INT8 beside e4m3", power.integers, "20 min"),
     "operands-results": _mapped("results in int8 beside bf16", power.results, "15 min", asap7=True),
     # A netlist's faults follow the version of Yosys.
-    "mutation-units": Entry("faults of units that testbenches find", faults.units, "2 h", limit=0.02, tools=faults.TOOLS),
-    "mutation-cores": Entry("faults of cores that testbenches find", faults.cores, "6 h, none after mutation-units", limit=0.02, tools=faults.TOOLS),
+    "mutation-units": Entry("faults of units that testbenches find", faults.units, "30 min", limit=0.02, tools=faults.TOOLS),
+    "mutation-cores": Entry("faults of cores that testbenches find", faults.cores, "30 min", limit=0.02, tools=faults.TOOLS),
+    "throughput-rtl": Entry("keys a second of the engine that runs the RTL", speed.engines, "20 min, most of it Verilator's", limit=0.5,
+                            tools=("verilator", "g++", "make")),
     "throughput": Entry("keys a second", speed.throughput, "1 h, most of it Verilator's", limit=0.5, tools=("verilator", "g++", "make")),
 }

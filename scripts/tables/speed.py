@@ -1,4 +1,4 @@
-"""The table of throughput: scripts/bench, whose times are those of this machine."""
+"""Tables of throughput: scripts/bench, whose times are those of this machine."""
 
 import json
 import subprocess
@@ -11,24 +11,53 @@ from .program import Problem
 NAMES = {"flash_d": "FLASH-D", "fa2": "FA2"}
 
 
-def throughput(context):
-    """Keys a second of the model beside Verilator and plain f32."""
+def bench(context, *flags):
+    """What scripts/bench measures."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "bench.json"
-        if subprocess.run(["scripts/bench", "--out", out], cwd=context.root).returncode != 0:
+        context.commands.append(" ".join(["scripts/bench", *flags]))
+        if subprocess.run(["scripts/bench", *flags, "--out", out], cwd=context.root).returncode != 0:
             raise Problem("scripts/bench failed")
-        return of_runs(json.loads(out.read_text())["runs"])
+        return json.loads(out.read_text())["runs"]
+
+
+def rate(run, engine):
+    """Keys a second."""
+    return run["engines"][engine]["keys"] / run["engines"][engine]["seconds"]
+
+
+def title(core):
+    """A core as the pages call it."""
+    name, _, d = core.rpartition("_d")
+    design = "flash_d" if name.startswith("flash_d") else "fa2"
+    return f"{NAMES[design]} {name[len(design) + 1:].replace('_', '-')}, {d}"
+
+
+def engines(context):
+    """Keys a second of the engine that runs the RTL beside Verilator, d = 64."""
+    table = Table(["core, d", "one stimulus", "over Verilator", "64 stimuli", "over Verilator", "start, ms", "Verilator", "model over Verilator"], labels=1)
+    for run in bench(context, "--quick"):
+        if run["queries"] == 64:
+            cells = []
+            for engine in ("rtl", "beside"):
+                own, over = rate(run, engine) / 1e6, rate(run, engine) / rate(run, "verilator")
+                cells += [Cell(digits(own), (own,)), Cell(f"{over:.1f}", (over,))]
+            start, verilator, model = 1000 * run["engines"]["rtl"]["start_seconds"], rate(run, "verilator") / 1e6, rate(run, "vector") / rate(run, "verilator")
+            table.add([title(run["core"])], [*cells, Cell(f"{start:.0f}", (start,)), Cell(digits(verilator), (verilator,)), Cell(f"{model:.0f}", (model,))])
+    return table
+
+
+def throughput(context):
+    """Keys a second of the model beside Verilator and plain f32."""
+    return of_runs(bench(context))
 
 
 def of_runs(runs):
     """The table of what scripts/bench wrote."""
-    rate = lambda run, engine: run["engines"][engine]["keys"] / run["engines"][engine]["seconds"]
     find = lambda core, queries, threads: next(r for r in runs if (r["core"], r["queries"], r["threads"]) == (core, queries, threads))
     table = Table(["core, d", "64 queries", "over Verilator", "of plain f32", "one query", "over Verilator", "of plain f32",
                    "two threads over one (plain f32)", "RustHDL's sweeps, 1000 cycles/s"], labels=1)
     for core in dict.fromkeys(run["core"] for run in runs):
-        name, _, d = core.rpartition("_d")
-        design = "flash_d" if name.startswith("flash_d") else "fa2"
         cells = []
         for queries in (64, 1):
             run = find(core, queries, 1)
@@ -39,5 +68,5 @@ def of_runs(runs):
         cells.append(Cell(f"{gains[0]:.2f} ({gains[1]:.2f})", tuple(gains)))
         sweeps = find(core, 64, 1)["engines"].get("rusthdl") or find(core, 64, 1)["engines"]["cycle"]
         cycles = sweeps["cycles"] / sweeps["seconds"] / 1000
-        table.add([f"{NAMES[design]} {name[len(design) + 1:].replace('_', '-')}, {d}"], [*cells, Cell(f"{cycles:.1f}", (cycles,))])
+        table.add([title(core)], [*cells, Cell(f"{cycles:.1f}", (cycles,))])
     return table
