@@ -100,8 +100,19 @@ impl Rounding {
     /// The nearest number of an integer format, in its units; NaN stays.
     #[inline(always)]
     fn nearest_units(&self, x: f64) -> f64 {
-        let most = self.largest * self.units;
-        (x * self.units).round_ties_even().clamp(-most, most)
+        self.unbounded_units(x).clamp(-self.most_units(), self.most_units())
+    }
+
+    /// The nearest whole number of units.
+    #[inline(always)]
+    fn unbounded_units(&self, x: f64) -> f64 {
+        (x * self.units).round_ties_even()
+    }
+
+    /// The largest number of an integer format, in its units.
+    #[inline(always)]
+    fn most_units(&self) -> f64 {
+        self.largest * self.units
     }
 
     /// [`round_to`] this format.
@@ -121,10 +132,7 @@ impl Rounding {
     pub fn append(&self, numbers: &[f64], words: &mut Vec<u64>) -> usize {
         if self.format.is_integer() {
             words.extend(numbers.iter().map(|&x| self.integer_bits(x)));
-            return numbers
-                .iter()
-                .filter(|&x| (x * self.units).round_ties_even().abs() > self.largest * self.units)
-                .count();
+            return numbers.iter().filter(|&&x| self.unbounded_units(x).abs() > self.most_units()).count();
         }
         let from = words.len();
         words.resize(from + numbers.len(), 0);
