@@ -159,12 +159,13 @@ pub fn axis(options: &WrapperOptions) -> Outcome {
     require(&["iverilog", "vvp", "verilator", "yosys", "make", "g++", "python3"])?;
     let named = |case: &Case| Selection::around(case.core.clone(), case.wrapper).to_string();
     let checks = |case: &Case| [case.checks, if options.long { case.long } else { &[] }].concat();
-    let mut cases: Vec<Case> =
-        cases().into_iter().filter(|case| named(case).contains(&options.only)).collect();
+    let wanted = |case: &Case| named(case).contains(&options.only);
+    let cases: Vec<Case> =
+        cases().into_iter().filter(|case| wanted(case) && !checks(case).is_empty()).collect();
     if cases.is_empty() {
-        return input(format!("--only {}: no wrapper has this in its name", options.only));
+        let more = if options.long { "" } else { "; --long has more wrappers" };
+        return input(format!("--only {}: no wrapper has this in its name{more}", options.only));
     }
-    cases.retain(|case| !checks(case).is_empty());
     rustix::process::nice(NICE).map_err(with("nice"))?;
     let flashd = Flashd::find()?;
     let python = Python::find(options.no_install)?;

@@ -31,6 +31,8 @@ fn bad_input_is_told_from_a_failed_check() {
         (&["prove-fault", "a", "b", "-mode inv", "step", "1", "f"], "a: No such file"),
         (&["cosim", "--only", "nothing"], "no design has this in its name"),
         (&["axis", "--only", "nothing"], "no wrapper has this in its name"),
+        // Nothing of it is checked without --long.
+        (&["axis", "--only", "flash_d_masked_bf16"], "--long has more wrappers"),
     ] {
         let (code, said) = xtask(arguments);
         assert!(code == 2 && said.contains(message), "{arguments:?}: {code}: {said}");
