@@ -3,9 +3,6 @@
 from .pages import Table, number, places
 
 TOOLS = ("yosys", "verilator", "g++", "make")
-
-
-UNITS = ("add", "sub", "mul", "max", "sigmoid", "softplus", "ln", "exp", "reciprocal")
 CORES = ("--design flash-d --d 4 --format bf16", "--design fa2 --d 4 --format bf16")
 
 
@@ -23,7 +20,7 @@ def _measured(context, options, selections):
 
 def units(context):
     """Faults of units in fp8-e4m3 that the emitted testbenches find."""
-    return _measured(context, "--seconds 200 --check 20", [f"--unit {unit} --format fp8-e4m3" for unit in UNITS])
+    return _measured(context, "--seconds 200 --check 20", [f"--unit {unit} --format fp8-e4m3" for unit in context.flashd("list")["units"]])
 
 
 def cores(context):

@@ -6,6 +6,8 @@ from .errors import OPERANDS, percent, stem
 from .pages import Cell, Table, digits, number, places
 from .program import OSU018
 
+DESIGNS = {"flash-d": "FLASH-D", "fa2": "FA2"}
+"""Designs by their flag, as the pages call them."""
 LIBRARIES = {"osu018": ("osu018, 30 ns", 30), "asap7": ("ASAP7, 4 ns", 4)}
 """Libraries by name: what rows call them, and the clock in ns at which cores are compared."""
 NO_ASAP7 = "rows of ASAP7: --liberty names its file"
@@ -227,7 +229,7 @@ def results(context):
         beside = points(percent(measures(int8)[0] / measures(bf16)[0] - 1))
         for o, figures, cell in (("bf16", bf16, Cell("")), ("int8", int8, beside)):
             um2, _, plain, glitches = measures(figures)
-            table.add([fmt, o, {"flash-d": "FLASH-D", "fa2": "FA2"}[design]], [number(um2, area), number(plain), number(glitches), cell])
+            table.add([fmt, o, DESIGNS[design]], [number(um2, area), number(plain), number(glitches), cell])
     return table
 
 
@@ -253,12 +255,11 @@ def explore_formats(context):
     table = Table(["design", "operands", "area um2", "power mW", "with glitches", "mean error, %"], labels=2)
     grid = context.root / "configs/grids/formats.json"
     report = context.flashd(f"explore --d 16 --grid {grid} --cost glitches --clock 4 {asap7(context)} --every 8", heads=True)
-    designs = {"flash-d": "FLASH-D", "fa2": "FA2"}
     for point in sorted(report["all_formats"]["points"], key=lambda point: point["errors"]["mean"]):
         got = point["measured"]
         cells = [number(got["area_um2"], area), number(got["power_mw"], places(2)), number(got["power_with_glitches_mw"], places(2)),
                  number(percent(point["errors"]["mean"]), places(4))]
-        table.add([designs[point["configuration"]["design"]], point["format"]], cells)
+        table.add([DESIGNS[point["configuration"]["design"]], point["format"]], cells)
     return table
 
 
