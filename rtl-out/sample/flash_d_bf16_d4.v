@@ -1020,10 +1020,20 @@ module score_difference (
     output wire [29:0] x_next
 );
     wire [19:0] gain = {20{(grows & ~first)}} & tail;
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [30:0] difference = {base, 1'b0} - {11'h0, gain};
-    /* verilator lint_on UNUSEDSIGNAL */
-    assign x_next = difference[30:1];
+    wire carry = ~gain[0];
+    wire [29:0] subtrahend = ~{11'h0, gain[19:1]};
+    wire [30:0] half_sum = {base, carry} ^ {subtrahend, carry};
+    wire [29:0] generates_1 = {base[28:0], carry} & {subtrahend[28:0], carry};
+    wire [29:0] generates_2 = generates_1 | (half_sum[29:0] & {generates_1[28:0], 1'b0});
+    wire [29:0] passes_2 = half_sum[29:0] & {half_sum[28:0], 1'b0};
+    wire [29:0] generates_4 = generates_2 | (passes_2 & {generates_2[27:0], 2'h0});
+    wire [29:0] passes_4 = passes_2 & {passes_2[27:0], 2'h0};
+    wire [29:0] generates_8 = generates_4 | (passes_4 & {generates_4[25:0], 4'h0});
+    wire [29:0] passes_8 = passes_4 & {passes_4[25:0], 4'h0};
+    wire [29:0] generates_16 = generates_8 | (passes_8 & {generates_8[21:0], 8'h0});
+    wire [29:0] passes_16 = passes_8 & {passes_8[21:0], 8'h0};
+    wire [29:0] generates_32 = generates_16 | (passes_16 & {generates_16[13:0], 16'h0});
+    assign x_next = half_sum[30:1] ^ generates_32;
 endmodule
 
 // score = natural * log2(e), 9 integer and 10 fraction bits, rounded half up, saturating.

@@ -2,6 +2,7 @@
 
 use crate::arith::exp::{log2p1_tail, octaves, sigmoid_tail};
 use crate::arith::fixed::clamp;
+use crate::arith::prefix::prefix_sum;
 use crate::attention::factor::{FactorForm, table_factor};
 use crate::function;
 use crate::word::ones;
@@ -109,11 +110,12 @@ function! {
     }
     outputs { x_next: this.numerics.state_bits() + 1 }
     eval<W> {
-        let bits = base.width() + 1;
         let gain = grows.and(&first.not()).repeat(tail.width()).and(&tail).named("gain");
-        // base - floor((gain + 1) / 2) = floor((2 base - gain) / 2).
-        let difference = base.append_zeros(1).sub(&gain.zext(bits)).named("difference");
-        [difference.drop_low(1)]
+        // base - floor((gain + 1) / 2) = base + not (gain / 2) + (1 - gain mod 2). The table's term comes last in the loop over keys.
+        let subtrahend = gain.drop_low(1).zext(base.width()).not().named("subtrahend");
+        let carry = gain.slice(0, 1).not().named("carry");
+        let halves = prefix_sum(&base.concat(&carry), &subtrahend.concat(&carry)).named("halves");
+        [halves.drop_low(1)]
     }
 }
 
