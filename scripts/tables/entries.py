@@ -52,6 +52,7 @@ ENTRIES = {
     "area-savings": _mapped("what FLASH-D saves over FA2", power.savings, "30 min, none after area"),
     "area-lengths": _mapped("what FLASH-D saves by length, at a slow and a fast clock", power.lengths, "15 min", asap7=True),
     "area-paper": _mapped("both algorithms as the paper draws them", power.papers, "2 min", asap7=True),
+    "area-gates": _mapped("clock gates in place of enables; ASAP7's file with its clock gates", power.gates, "5 min", asap7=True),
     "area-variants": _mapped("every variant at one clock", power.variants, "15 min", asap7=True),
     "area-spread": _mapped("energy by head, with glitches", power.spread, "15 min", heads=True, asap7=True),
     "area-periods": _mapped("shortest periods of all variants", power.periods, "15 min", asap7=True),

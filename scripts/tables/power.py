@@ -111,16 +111,33 @@ BY_LENGTH = {4: {"bf16": (16, 64, 256), "fp8-e4m3": (16, 64)}, 2.7: {"bf16": (16
 
 def lengths(context):
     """FLASH-D beside both float FA2 at a slow clock and at a fast one, by format and length, in ASAP7."""
-    table = Table(["clock, ns", "format", "d", "FLASH-D um2", "mW", "shortest ns", "FA2's", "area saved", "power saved",
-                   "area saved over `separate`", "power"], labels=3)
+    table = Table(["clock, ns", "format", "d", "FLASH-D um2", "mW", "with glitches", "shortest ns", "FA2's", "saved: area", "power", "with glitches",
+                   "over `separate`: area", "power", "with glitches"], labels=3)
     for clock, formats in BY_LENGTH.items():
         for fmt, of_format in formats.items():
             for d in of_format:
-                report = context.flashd(f"ppa --d {d} --format {fmt} --clock {clock:g} {asap7(context)} --glitches 0",
+                report = context.flashd(f"ppa --d {d} --format {fmt} --clock {clock:g} {asap7(context)} --glitches 1000",
                                         cores=("--design flash-d", "--design fa2", "--design fa2 --fa2 separate-scale"))
-                own, fa2, separate = ((f["area"]["total"], f["power"]["total"], f["timing"]["minimum_period"]) for f in report)
-                saved = [points(percent(1 - own[i] / other[i])) for other in (fa2, separate) for i in (0, 1)]
-                table.add([f"{clock:g}", fmt, str(d)], [number(own[0], area), number(own[1]), number(own[2], places(2)), number(fa2[2], places(2)), *saved])
+                own, fa2, separate = (measures(figures) for figures in report)
+                saved = [points(percent(1 - own[i] / other[i])) for other in (fa2, separate) for i in (0, 2, 3)]
+                um2, ns, plain, glitches = own
+                cells = [number(um2, area), number(plain), number(glitches), number(ns, places(2)), number(fa2[1], places(2))]
+                table.add([f"{clock:g}", fmt, str(d)], [*cells, *saved])
+    return table
+
+
+def gates(context):
+    """Enables and clock gates beside each other, in a library that has such a cell."""
+    table = Table(["format", "core", "um2", "with gates", "mW", "with gates", "mW with glitches", "with gates", "shortest ns", "with gates"], labels=2)
+    for fmt in ("bf16", "fp8-e4m3"):
+        plain, gated = (context.flashd(f"ppa --d 16 --format {fmt} --clock 4 --glitches 1000 {asap7(context)}{flag}",
+                                       cores=[f"--design {core}" for core in ("flash-d", "fa2", "fa2 --fa2 separate-scale")])
+                        for flag in ("", " --clock-gates"))
+        for pair in zip(plain, gated):
+            (um2, ns, mw, glitches), others = (measures(figures) for figures in pair)
+            cells = [number(um2, area), number(others[0], area), number(mw), number(others[2]), number(glitches), number(others[3]),
+                     number(ns, places(2)), number(others[1], places(2))]
+            table.add([fmt, f"`{stem(pair[0]['core'])}`"], cells)
     return table
 
 

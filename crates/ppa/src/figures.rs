@@ -231,6 +231,9 @@ pub struct Run {
     pub clock: Option<f64>,
     /// Whether the hierarchy was dissolved.
     pub flat: bool,
+    /// Whether clock gates took the place of enables.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clock_gates: bool,
     /// Cycles that each of the streams was simulated for; 0 without power figures.
     pub cycles: usize,
     /// Cycles asked to be simulated with delays; `None`: as many as are done by default.

@@ -41,6 +41,11 @@ pub struct PpaArgs {
     /// Dissolve the hierarchy before mapping: a few percent smaller, and very slow
     #[arg(long, help_heading = RUN, hide_short_help = true)]
     pub flat: bool,
+    /// Clock gates of the library in place of the enables of registers
+    ///
+    /// Registers of at least 4 bits that one enable keeps share a gate, within each module. Neither here nor without gates is a clock tree counted.
+    #[arg(long, help_heading = RUN, hide_short_help = true)]
+    pub clock_gates: bool,
     /// Cycles that each of the 64 streams is simulated for; 0 leaves power out
     #[arg(long, default_value_t = 300, value_name = "N", help_heading = RUN, hide_short_help = true)]
     pub cycles: usize,
@@ -59,7 +64,7 @@ pub struct PpaArgs {
     pub cache: Option<PathBuf>,
     /// Show figures of earlier runs, as --json printed them; measure nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "Selection", "core", "variants", "queries", "liberty", "clock", "flat", "cycles", "glitches", "data", "cache",
+        "Selection", "core", "variants", "queries", "liberty", "clock", "flat", "clock_gates", "cycles", "glitches", "data", "cache",
     ], help_heading = OUTPUT)]
     pub from: Vec<PathBuf>,
     /// Also print area and power by function, the largest modules and the worst path

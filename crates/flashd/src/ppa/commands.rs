@@ -57,6 +57,7 @@ fn libraries(runs: &[&Run]) -> String {
 fn options(run: &Run) -> String {
     let mut text = run.clock.map_or(String::new(), |ns| format!(" --clock {ns}"));
     text += if run.flat { " --flat" } else { "" };
+    text += if run.clock_gates { " --clock-gates" } else { "" };
     text += &format!(" --cycles {}", run.cycles);
     text += &run.glitches.map_or(String::new(), |cycles| format!(" --glitches {cycles}"));
     text + &run.data.as_ref().map_or(String::new(), |folder| format!(" --data {}", quoted(folder)))

@@ -1,6 +1,6 @@
 //! Cells by Boolean function.
 
-use super::{Cell, Library};
+use super::{Cell, ClockGate, Library};
 use std::collections::HashMap;
 
 /// Most inputs of a truth table in one word.
@@ -65,6 +65,13 @@ impl Library {
     /// The smallest two-input NAND, by which areas are expressed in gate equivalents.
     pub(crate) fn nand2(&self) -> Option<&Cell> {
         self.smallest(2, !(INPUT_COLUMNS[0] & INPUT_COLUMNS[1]))
+    }
+
+    /// The smallest clock gate for the rising edge, with its pins.
+    pub(crate) fn clock_gate(&self) -> Option<(&Cell, &ClockGate)> {
+        let gates = self.cells.iter().filter(|cell| !cell.dont_use);
+        let gates = gates.filter_map(|cell| cell.clock_gate().map(|gate| (cell, gate)));
+        gates.min_by(|(a, _), (b, _)| a.area.total_cmp(&b.area).then_with(|| a.name.cmp(&b.name)))
     }
 
     /// Inverters, smallest first.

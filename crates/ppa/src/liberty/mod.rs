@@ -91,7 +91,9 @@ pub enum Kind {
     Combinational,
     /// One edge-triggered flip-flop.
     FlipFlop(FlipFlop),
-    /// Latch, clock gate, several flip-flops, memory or cell without functions: not used here.
+    /// A clock gate for flip-flops of the rising edge.
+    ClockGate(ClockGate),
+    /// Latch, several flip-flops, memory or cell without functions: not used here.
     Other,
 }
 
@@ -110,6 +112,31 @@ pub struct FlipFlop {
     pub clear: Option<Expression>,
     /// Asynchronous: while true, the state is 1.
     pub preset: Option<Expression>,
+}
+
+/// A clock gate: its output follows the clock in the cycles that begin with the enable high. A latch keeps the enable while the clock is
+/// high, so that the output has whole pulses or none (`clock_gating_integrated_cell` of the kind `latch_posedge`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClockGate {
+    /// Pin of the clock.
+    pub clock: String,
+    /// Pin of the enable.
+    pub enable: String,
+    /// Pin that lets the clock pass in tests, if there is one.
+    pub test: Option<String>,
+    /// Pin of the gated clock.
+    pub output: String,
+}
+
+impl ClockGate {
+    /// Whether the next rising edge passes. A netlist's simulation, which has no level of a clock, gives the gated clock this value.
+    pub(crate) fn passes(&self) -> Expression {
+        let enable = Box::new(Expression::Pin(self.enable.clone()));
+        match &self.test {
+            Some(test) => Expression::Or(enable, Box::new(Expression::Pin(test.clone()))),
+            None => *enable,
+        }
+    }
 }
 
 /// Direction of a pin.
@@ -136,7 +163,7 @@ pub struct Pin {
     pub capacitance: f64,
     /// Largest load, F.
     pub max_capacitance: Option<f64>,
-    /// Output function, of input pins and state variables.
+    /// Output function, of input pins and state variables; of a clock gate's output, whether the next edge passes.
     pub function: Option<Expression>,
     /// The output can be switched off.
     pub three_state: bool,
@@ -282,6 +309,14 @@ impl Cell {
     pub(crate) fn flip_flop(&self) -> Option<&FlipFlop> {
         match &self.kind {
             Kind::FlipFlop(flip_flop) => Some(flip_flop),
+            _ => None,
+        }
+    }
+
+    /// The clock gate that it is.
+    pub(crate) fn clock_gate(&self) -> Option<&ClockGate> {
+        match &self.kind {
+            Kind::ClockGate(gate) => Some(gate),
             _ => None,
         }
     }

@@ -2,8 +2,8 @@
 
 use super::parse::Group;
 use super::{
-    Cell, Direction, Edge, Expression, FlipFlop, InternalPower, Kind, Leakage, Library, Pin, Sense, Table,
-    TimingArc, Units, WireLoad,
+    Cell, ClockGate, Direction, Edge, Expression, FlipFlop, InternalPower, Kind, Leakage, Library, Pin,
+    Sense, Table, TimingArc, Units, WireLoad,
 };
 use std::cell::Cell as Counter;
 use std::collections::{HashMap, HashSet};
@@ -155,10 +155,16 @@ impl Context<'_> {
                 pins.push(read.map_err(|problem| format!("pin {name}: {problem}"))?);
             }
         }
+        let kind = kind(group)?;
+        if let Kind::ClockGate(gate) = &kind {
+            pins.iter_mut()
+                .filter(|pin| pin.name == gate.output)
+                .for_each(|pin| pin.function = Some(gate.passes()));
+        }
         Ok(Cell {
             name: group.name().to_string(),
             area: optional(group, "area")?.unwrap_or(0.0),
-            kind: kind(group)?,
+            kind,
             leakage: self.leakage(group, &grounds)?,
             dont_use: group.value("dont_use") == Some("true"),
             pins,
@@ -322,10 +328,11 @@ fn related_pins(group: &Group) -> Vec<String> {
 
 /// What a cell is, by its groups.
 fn kind(group: &Group) -> Result<Kind, Problem> {
+    if let Some(style) = group.value("clock_gating_integrated_cell") {
+        return Ok(clock_gate(group, style).map_or(Kind::Other, Kind::ClockGate));
+    }
     let foreign = ["latch", "statetable", "ff_bank", "latch_bank", "memory", "bus", "bundle"];
-    if group.groups.iter().any(|inner| foreign.contains(&inner.kind.as_str()))
-        || group.value("clock_gating_integrated_cell").is_some()
-    {
+    if group.groups.iter().any(|inner| foreign.contains(&inner.kind.as_str())) {
         return Ok(Kind::Other);
     }
     let mut flip_flops = group.all("ff");
@@ -345,4 +352,30 @@ fn kind(group: &Group) -> Result<Kind, Problem> {
             }))
         }
     }
+}
+
+/// The pins of a clock gate for the rising edge; nothing for one of another style, or with pins besides.
+fn clock_gate(group: &Group, style: &str) -> Option<ClockGate> {
+    let role = |role: &str| -> Vec<&String> {
+        let pins = group.all("pin").filter(|pin| pin.value(role) == Some("true"));
+        pins.flat_map(|pin| &pin.names).collect()
+    };
+    let [[clock], [enable], test @ ([] | [_]), [output]] = [
+        &role("clock_gate_clock_pin")[..],
+        &role("clock_gate_enable_pin"),
+        &role("clock_gate_test_pin"),
+        &role("clock_gate_out_pin"),
+    ] else {
+        return None;
+    };
+    let signals = group.all("pin").filter(|pin| pin.value("direction") != Some("internal"));
+    let known = 3 + test.len();
+    (style.starts_with("latch_posedge") && signals.flat_map(|pin| &pin.names).count() == known).then(|| {
+        ClockGate {
+            clock: (*clock).clone(),
+            enable: (*enable).clone(),
+            test: test.first().map(|test| (*test).clone()),
+            output: (*output).clone(),
+        }
+    })
 }

@@ -132,6 +132,43 @@ fn the_default_wire_load_model_is_read() {
 }
 
 #[test]
+fn clock_gates_for_the_rising_edge_are_known_by_their_pins() {
+    let gate = |style: &str, more: &str| {
+        let cell = format!(
+            "cell (CG) {{ clock_gating_integrated_cell : \"{style}\"; statetable (\"CK E\", \"L\") {{ }}\n\
+             pin (CK) {{ direction : input; clock_gate_clock_pin : true; }} pin (E) {{ direction : input; \
+             clock_gate_enable_pin : true; }} pin (L) {{ direction : internal; }} \
+             pin (Q) {{ direction : output; clock_gate_out_pin : true; state_function : \"CK L\"; }} {more} }}\n}}"
+        );
+        let end = TINY.trim_end().strip_suffix('}').unwrap();
+        Library::from_text(Path::new("tiny.lib"), &format!("{end}{cell}")).unwrap()
+    };
+    let test = "pin (T) { direction : input; clock_gate_test_pin : true; }";
+    for (style, more, pins) in [
+        ("latch_posedge", "", "E"),
+        ("latch_posedge_precontrol", test, "E + T"),
+        ("latch_posedge_postcontrol", test, "E + T"),
+    ] {
+        let library = gate(style, more);
+        let (cell, found) = library.clock_gate().unwrap();
+        assert_eq!((found.clock.as_str(), found.output.as_str()), ("CK", "Q"));
+        let function = cell.pin("Q").unwrap().function.clone();
+        assert_eq!(function, Some(Expression::parse(pins).unwrap()), "{style}");
+    }
+    // For the falling edge, with a second output, and with a pin of no known role.
+    let observed = "pin (O) { direction : output; clock_gate_obs_pin : true; function : \"L\"; }";
+    for (style, more) in [
+        ("latch_negedge", ""),
+        ("latch_posedge_precontrol_obs", observed),
+        ("latch_posedge", "pin (X) { direction : input; }"),
+    ] {
+        let library = gate(style, more);
+        assert_eq!(library.cell("CG").unwrap().kind, Kind::Other, "{style} {more}");
+        assert!(library.clock_gate().is_none());
+    }
+}
+
+#[test]
 fn flip_flops_keep_their_functions() {
     let library = tiny();
     let flip_flop = library.cell("DFF").unwrap().flip_flop().unwrap();

@@ -3,7 +3,7 @@
 use super::program::{Program, Source};
 use super::yosys::{CONSTANT_NETS, Module};
 use super::{CellInstance, CellKind, Instance, Net, NetlistError, OPEN, Port};
-use crate::liberty::{Cell, Direction, Kind, Library};
+use crate::liberty::{Cell, Direction, Expression, FlipFlop, Kind, Library};
 use std::collections::HashMap;
 
 /// A flat netlist whose nets are numbered as they came.
@@ -136,7 +136,7 @@ impl<'a> Flattener<'a> {
                         let found = library.cell(&cell.kind).ok_or_else(|| {
                             error(format!("{} is neither a module nor a cell of {}", cell.kind, library.name))
                         })?;
-                        self.flat.kinds.push(cell_kind(found).map_err(error)?);
+                        self.flat.kinds.push(cell_kind(found, false).map_err(error)?);
                         let kind = (self.flat.kinds.len() - 1) as u32;
                         kinds.insert(&cell.kind, kind);
                         kind
@@ -223,7 +223,9 @@ impl<'a> Flattener<'a> {
     }
 }
 
-fn cell_kind(cell: &Cell) -> Result<CellKind, String> {
+/// A kind of cells. A flip-flop with a `gated` clock keeps its state where the gate lets no edge pass, which is what the net of its clock
+/// says then ([`ClockGate::passes`](crate::liberty::ClockGate)).
+pub(super) fn cell_kind(cell: &Cell, gated: bool) -> Result<CellKind, String> {
     let inputs: Vec<(&str, Source)> = cell
         .pins
         .iter()
@@ -240,14 +242,24 @@ fn cell_kind(cell: &Cell) -> Result<CellKind, String> {
     }
     let described = |problem: String| format!("{}: {problem}", cell.name);
     let (outputs, next) = match &cell.kind {
-        Kind::Combinational => (Program::new(&functions, &inputs), None),
+        Kind::Combinational | Kind::ClockGate(_) => (Program::new(&functions, &inputs), None),
         Kind::FlipFlop(ff) => {
             let state = [(ff.state.as_str(), Source::State), (ff.inverse.as_str(), Source::InverseState)];
             let all: Vec<(&str, Source)> = inputs.iter().chain(&state).copied().collect();
-            let next = Program::new(&[&ff.next_state], &all).map_err(described)?;
+            let next = if gated { kept_unless_clocked(ff) } else { ff.next_state.clone() };
+            let next = Program::new(&[&next], &all).map_err(described)?;
             (Program::new(&functions, &state), Some(next))
         }
         Kind::Other => return Err(format!("{} is neither logic nor a single flip-flop", cell.name)),
     };
     Ok(CellKind { cell: cell.clone(), outputs: outputs.map_err(described)?, next })
+}
+
+/// `clock & next | !clock & state`.
+fn kept_unless_clocked(ff: &FlipFlop) -> Expression {
+    let clock = || Box::new(ff.clocked_on.clone());
+    let captured = Expression::And(clock(), Box::new(ff.next_state.clone()));
+    let kept =
+        Expression::And(Box::new(Expression::Not(clock())), Box::new(Expression::Pin(ff.state.clone())));
+    Expression::Or(Box::new(captured), Box::new(kept))
 }

@@ -43,7 +43,7 @@ pub struct Netlist {
     pub cells: Vec<CellInstance>,
     /// Nets, constants included.
     pub nets: usize,
-    /// The one net on which all flip-flops are clocked, if there are any.
+    /// The one net on which all flip-flops are clocked, through clock gates or not, if there are any.
     pub clock: Option<Net>,
     /// Names of the cells of each distinct module.
     names: Vec<Vec<String>>,
@@ -145,6 +145,15 @@ impl Netlist {
     pub fn pins(&self, cell: &CellInstance) -> &[Net] {
         let first = cell.first_pin as usize;
         &self.pins[first..first + self.kinds[cell.kind as usize].cell.pins.len()]
+    }
+
+    /// Outputs of clock gates. In a simulation such a net is high if the next edge passes.
+    pub(crate) fn gated_clocks(&self) -> impl Iterator<Item = Net> + '_ {
+        self.cells.iter().filter_map(|cell| {
+            let kind = &self.kinds[cell.kind as usize].cell;
+            let output = &kind.clock_gate()?.output;
+            kind.pins.iter().zip(self.pins(cell)).find(|(pin, _)| pin.name == *output).map(|(_, &net)| net)
+        })
     }
 
     /// Name of a cell in its module.

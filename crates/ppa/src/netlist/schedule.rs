@@ -1,10 +1,12 @@
 //! The order of evaluation: cells by level, equal cells side by side, nets numbered in that order.
 
-use super::flatten::Flat;
+use super::flatten::{Flat, cell_kind};
 use super::program::Source;
 use super::yosys::CONSTANT_NETS;
-use super::{CellKind, Direction, Net, Netlist, NetlistError, OPEN, constants, path};
-use crate::liberty::Expression;
+use super::{CellInstance, CellKind, Direction, Net, Netlist, NetlistError, OPEN, constants, path};
+use crate::liberty::{Cell, Expression};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Equal cells that are evaluated one after another. Output `o` of cell `i` is net `first_output + o * cells + i`;
 /// in a flip-flop output 0 is the state.
@@ -19,14 +21,17 @@ pub(super) struct EqualCells {
 
 const UNDRIVEN: u32 = u32::MAX;
 
-pub(super) fn schedule(flat: Flat) -> Result<Netlist, NetlistError> {
+pub(super) fn schedule(mut flat: Flat) -> Result<Netlist, NetlistError> {
     let drivers = drivers(&flat)?;
     let levels = levels(&flat, &drivers)?;
     // Flip-flops have level 0; within a level equal cells together, otherwise in the order of the hierarchy,
     // so that the nets that neighbours read are neighbours.
     let mut order: Vec<u32> = (0..flat.cells.len() as u32).collect();
     order.sort_by_key(|&cell| (levels[cell as usize], flat.cells[cell as usize].kind));
-    let clock = clock(&flat, &constants::constants(&flat, &order))?;
+    let (clock, gated) = clock(&flat, &drivers, &constants::constants(&flat, &order))?;
+    if give_own_kinds(&mut flat, &gated)? {
+        order.sort_by_key(|&cell| (levels[cell as usize], flat.cells[cell as usize].kind));
+    }
 
     let mut numbers = vec![OPEN; flat.nets];
     let mut next: Net = 0;
@@ -186,17 +191,42 @@ fn drivers(flat: &Flat) -> Result<Vec<u32>, NetlistError> {
     Ok(drivers)
 }
 
-/// The net on which all flip-flops are clocked; checks what the simulation takes for granted.
-fn clock(flat: &Flat, known: &[Option<bool>]) -> Result<Option<Net>, NetlistError> {
+/// Gives flip-flops behind clock gates kinds of their own. Whether there are any.
+fn give_own_kinds(flat: &mut Flat, gated: &[u32]) -> Result<bool, NetlistError> {
+    let mut kinds: HashMap<u32, u32> = HashMap::new();
+    for &cell in gated {
+        let plain = flat.cells[cell as usize].kind;
+        let own = match kinds.entry(plain) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                let kind = cell_kind(&flat.kinds[plain as usize].cell, true)
+                    .map_err(|problem| NetlistError::structure(place(flat, cell as usize), problem))?;
+                flat.kinds.push(kind);
+                *new.insert((flat.kinds.len() - 1) as u32)
+            }
+        };
+        flat.cells[cell as usize].kind = own;
+    }
+    Ok(!gated.is_empty())
+}
+
+/// The net on which all flip-flops are clocked, and those of them that are behind a clock gate; checks what the simulation takes for granted.
+fn clock(
+    flat: &Flat,
+    drivers: &[u32],
+    known: &[Option<bool>],
+) -> Result<(Option<Net>, Vec<u32>), NetlistError> {
     let mut clock = None;
+    let mut gated = Vec::new();
     for (index, cell) in flat.cells.iter().enumerate() {
         let kind = &flat.kinds[cell.kind as usize].cell;
         let Some(ff) = kind.flip_flop() else { continue };
         let error = |problem: &str| Err(NetlistError::structure(place(flat, index), problem));
-        let net = |name: &str| {
+        let net_of = |cell: &CellInstance, kind: &Cell, name: &str| {
             let pin = kind.pins.iter().position(|pin| pin.name == name)?;
             Some(flat.pins[cell.first_pin as usize + pin])
         };
+        let net = |name: &str| net_of(cell, kind, name);
         let nets = &flat.pins[cell.first_pin as usize..][..kind.pins.len()];
         for asynchronous in [&ff.clear, &ff.preset].into_iter().flatten() {
             if constants::value(asynchronous, kind, nets, known) != Some(false) {
@@ -206,7 +236,15 @@ fn clock(flat: &Flat, known: &[Option<bool>]) -> Result<Option<Net>, NetlistErro
         let Expression::Pin(pin) = &ff.clocked_on else {
             return error("it is not clocked on the rising edge of a pin");
         };
-        let net = net(pin);
+        let mut net = net(pin);
+        let driver = net.and_then(|net| flat.cells.get(drivers[net as usize] as usize));
+        let gate = driver.map(|driver| (driver, &flat.kinds[driver.kind as usize].cell));
+        if let Some((driver, kind)) = gate
+            && let Some(pins) = kind.clock_gate()
+        {
+            gated.push(index as u32);
+            net = net_of(driver, kind, &pins.clock);
+        }
         if clock.is_some() && clock != net {
             return error("it is clocked on another net than the others");
         }
@@ -217,7 +255,7 @@ fn clock(flat: &Flat, known: &[Option<bool>]) -> Result<Option<Net>, NetlistErro
         Some(net) if !is_input(net) => {
             Err(NetlistError::structure("the clock", "is not an input port of the top module"))
         }
-        _ => Ok(clock),
+        _ => Ok((clock, gated)),
     }
 }
 

@@ -16,6 +16,7 @@ pub struct Simulation<'a> {
     next_states: Vec<u64>,
     /// The machines whose toggles count.
     counted: u64,
+    gated_clocks: Vec<Net>,
 }
 
 impl<'a> Simulation<'a> {
@@ -33,6 +34,7 @@ impl<'a> Simulation<'a> {
             registers: vec![[0; BLOCK]; registers],
             next_states: Vec::new(),
             counted: u64::MAX >> (u64::BITS - machines.clamp(1, u64::BITS)),
+            gated_clocks: netlist.gated_clocks().collect(),
         };
         simulation.show_states();
         simulation.settle();
@@ -51,7 +53,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Toggles of each net since the start or the last reset of the counts, over all machines. Every net
-    /// changes at most once in a cycle: there are no glitches. The clock is not counted.
+    /// changes at most once in a cycle: there are no glitches. The clock is not counted; a gated one toggles twice with each edge that passes.
     pub fn toggles(&self) -> &[u32] {
         &self.toggles
     }
@@ -75,7 +77,10 @@ impl<'a> Simulation<'a> {
     /// Evaluates all logic.
     pub fn settle(&mut self) {
         for run in &self.netlist.logic {
-            let program = &self.netlist.kinds[run.kind as usize].outputs;
+            let kind = &self.netlist.kinds[run.kind as usize];
+            let program = &kind.outputs;
+            // Of a clock gate the pulses count, below.
+            let counted = if kind.cell.clock_gate().is_some() { 0 } else { self.counted };
             for start in (0..run.cells).step_by(BLOCK) {
                 let length = BLOCK.min(run.cells - start);
                 gather(program, run, start, length, &self.values, &mut self.registers);
@@ -84,14 +89,17 @@ impl<'a> Simulation<'a> {
                     let output = program.output(&self.registers, function);
                     let first = run.first_output as usize + function * run.cells + start;
                     let nets = first..first + length;
-                    store(output, self.counted, &mut self.values[nets.clone()], &mut self.toggles[nets]);
+                    store(output, counted, &mut self.values[nets.clone()], &mut self.toggles[nets]);
                 }
             }
         }
     }
 
-    /// The rising edge: every flip-flop captures.
+    /// The rising edge: every flip-flop that it reaches captures.
     pub fn clock(&mut self) {
+        for &net in &self.gated_clocks {
+            self.toggles[net as usize] += 2 * (self.values[net as usize] & self.counted).count_ones();
+        }
         self.next_states.clear();
         for run in &self.netlist.flip_flops {
             let kind = &self.netlist.kinds[run.kind as usize];

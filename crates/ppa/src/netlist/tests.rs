@@ -15,6 +15,9 @@ const LIBRARY: &str = r#"library (small) {
   cell (DFFE) { ff (IQ, IQN) { clocked_on : "CK"; next_state : "E D + E' IQ"; clear : "!RN"; }
     pin (CK) { direction : input; } pin (D) { direction : input; } pin (E) { direction : input; }
     pin (RN) { direction : input; } pin (QN) { direction : output; function : "IQN"; } }
+  cell (CG) { clock_gating_integrated_cell : "latch_posedge_precontrol";
+    pin (CK) { direction : input; clock_gate_clock_pin : true; } pin (EN) { direction : input; clock_gate_enable_pin : true; }
+    pin (TE) { direction : input; clock_gate_test_pin : true; } pin (G) { direction : output; clock_gate_out_pin : true; } }
 }"#;
 
 /// A two-bit counter with enable: bit 0 through a module that only passes its input on, and constants.
@@ -70,6 +73,36 @@ fn every_machine_counts_its_own_enables() {
     let toggles = simulation.toggles();
     assert_eq!(toggles[q[0] as usize], counts.iter().sum::<u32>());
     assert_eq!(toggles[q[1] as usize], counts.iter().map(|count| count / 2).sum::<u32>());
+}
+
+/// The counter with its low bit behind a clock gate in place of the enable, beside the one with enables.
+#[test]
+fn a_clock_gate_keeps_what_an_enable_keeps() {
+    let gate =
+        r#""gate": {"type": "CG", "connections": {"CK": [2], "EN": [3], "TE": ["0"], "G": [9]}}, "ff""#;
+    let gated = COUNTER
+        .replace("\"ff\"", gate)
+        .replace(r#""CK": [2], "E": [3], "RN": [4]"#, r#""CK": [9], "E": ["1"], "RN": [4]"#);
+    let (gated, plain) = (read(&gated, "counter").unwrap(), read(COUNTER, "counter").unwrap());
+    assert_eq!(gated.clock, Some(gated.port("clk").unwrap().nets[0]));
+    let net = |netlist: &Netlist, name: &str| netlist.port(name).unwrap().nets.clone();
+    let mut both = [Simulation::new(&gated, 64), Simulation::new(&plain, 64)];
+    let mut counts = [0u32; 64];
+    for cycle in 0..40u64 {
+        let word = 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(cycle + 1);
+        let [q, expected] = [(&gated, 0), (&plain, 1)].map(|(netlist, index)| {
+            both[index].set(net(netlist, "enable")[0], word);
+            both[index].settle();
+            let q = net(netlist, "q").iter().map(|&q| both[index].value(q)).collect::<Vec<_>>();
+            both[index].clock();
+            q
+        });
+        assert_eq!(q, expected, "cycle {cycle}");
+        counts.iter_mut().enumerate().for_each(|(machine, count)| *count += (word >> machine & 1) as u32);
+    }
+    // A pulse where the low bit counts, and one where the high one does.
+    let pulses: u32 = gated.gated_clocks().map(|clock| both[0].toggles()[clock as usize]).sum();
+    assert_eq!(pulses / 2, counts.iter().map(|count| count + count / 2).sum::<u32>());
 }
 
 #[test]

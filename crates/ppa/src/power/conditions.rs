@@ -64,12 +64,17 @@ impl Conditions {
         }
         Conditions { kinds, position, samples: 0 }
     }
+
     /// Looks at the state of the counted machines, once with the clock low and once with the clock high.
     pub(super) fn sample(&mut self, netlist: &Netlist, simulation: &Simulation) {
         let mut values = simulation.values().to_vec();
         for clock in [0, u64::MAX] {
             if let Some(net) = netlist.clock {
                 values[net as usize] = clock;
+            }
+            // High with the clock in the cycles in which the edge passed; how often is the same before the edge as after it.
+            for net in netlist.gated_clocks() {
+                values[net as usize] = simulation.value(net) & clock;
             }
             self.kinds.iter_mut().for_each(|kind| kind.count(netlist, &values, simulation.counted()));
             self.samples += simulation.counted().count_ones();

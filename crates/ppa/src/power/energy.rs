@@ -7,7 +7,8 @@
 //!   and how often each table's condition holds.
 //! - **Input** of a flip-flop: its own tables at every toggle. Input of logic: only at those toggles that
 //!   do not come out, because the others are in the output's tables.
-//! - **Clock pin**: its own tables for a rising and a falling edge each cycle; its charge `C V^2` a cycle.
+//! - **Clock pin**: its own tables for a rising and a falling edge each cycle; its charge `C V^2` a cycle. Behind a clock gate, in the cycles
+//!   whose edge passes.
 //! - **Leakage**: by state as sampled; where the library does not distinguish states, its one value.
 
 use super::conditions::Conditions;
@@ -16,7 +17,7 @@ use super::nets::Nets;
 use crate::figures::{GlitchFigures, HeadEnergy, Part, PowerFigures};
 use crate::liberty::{Direction, InternalPower, Library, Table};
 use crate::netlist::{CellKind, Netlist, OPEN};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Power of one cell, W.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -95,7 +96,8 @@ struct KindPower<'a> {
 impl<'a> KindPower<'a> {
     fn new(kind: usize, cell: &'a CellKind, conditions: &Conditions) -> Self {
         let leakage = &cell.cell.leakage;
-        let clock = cell.cell.flip_flop().map(|ff| ff.clocked_on.pins());
+        let gate = cell.cell.clock_gate().map(|gate| BTreeSet::from([gate.clock.as_str()]));
+        let clock = cell.cell.flip_flop().map(|ff| ff.clocked_on.pins()).or(gate);
         KindPower {
             energies: cell
                 .cell
@@ -135,7 +137,7 @@ impl Estimate<'_> {
 
     /// Toggles of a pin's net; of the clock twice a cycle, which the simulation does not count.
     fn toggles(&self, pin: usize) -> f64 {
-        match self.kind.clock_pin == Some(pin) {
+        match self.netlist.clock.is_some_and(|clock| clock as usize == self.net(pin)) {
             true => 2.0 * self.activity.cycles as f64,
             false => self.activity.toggles.get(self.net(pin)).map_or(0.0, |&count| f64::from(count)),
         }
@@ -289,7 +291,9 @@ impl PowerReport {
             };
             let mut power = estimate.internal();
             for (pin, &net) in netlist.kinds[cell.kind as usize].cell.pins.iter().zip(netlist.pins(cell)) {
-                if pin.direction == Direction::Output && net != OPEN {
+                // What a gated clock charges, its flip-flops have as theirs.
+                let gated = netlist.kinds[cell.kind as usize].cell.clock_gate().is_some();
+                if pin.direction == Direction::Output && net != OPEN && !gated {
                     let rate = f64::from(activity.toggles[net as usize]) * estimate.rate;
                     power.switching += 0.5 * nets.load[net as usize] * library.voltage.powi(2) * rate;
                     toggles += u64::from(activity.toggles[net as usize]);
@@ -297,8 +301,9 @@ impl PowerReport {
                 }
             }
             if let Some(pin) = estimate.kind.clock_pin {
+                let pulses = estimate.toggles(pin);
                 let pin = &netlist.kinds[cell.kind as usize].cell.pins[pin];
-                power.clock_net = pin.capacitance * library.voltage.powi(2) * clock;
+                power.clock_net = 0.5 * pin.capacitance * library.voltage.powi(2) * pulses * estimate.rate;
             }
             report.by_instance[cell.instance as usize].add(&power);
         }

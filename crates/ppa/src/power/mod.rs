@@ -152,7 +152,8 @@ pub fn simulate(
         0 => None,
         _ => Some(Timed::new(netlist, library)?),
     };
-    let counter = timed.as_ref().map(|timed| GlitchCounter::new(timed, &streams.heads, options.streams));
+    let counter =
+        timed.as_ref().map(|timed| GlitchCounter::new(timed, netlist, &streams.heads, options.streams));
     let glitches = counter.map(|counter| (counter, options.glitches));
     let activity = drive::drive(target, netlist, &streams.feeds, options.cycles, glitches, observer)?;
     Ok((activity, streams.description))

@@ -38,11 +38,26 @@ const NETLIST: &str = r#"{"modules": {"top": {
             "n": {"type": "ND", "connections": {"A": [3], "B": [5], "Y": [6]}},
             "f": {"type": "DF", "connections": {"CK": [2], "D": [6], "Q": [7]}}}}}}"#;
 
+/// A clock gate, to be added to the library.
+const CLOCK_GATE: &str = r#"cell (CG) { clock_gating_integrated_cell : "latch_posedge"; statetable ("CK E", "L") {}
+    pin (CK) { direction : input; capacitance : 0.25; clock_gate_clock_pin : true;
+      internal_power () { rise_power (scalar) { values ("1"); } fall_power (scalar) { values ("2"); } } }
+    pin (E) { direction : input; capacitance : 1; clock_gate_enable_pin : true; }
+    pin (L) { direction : internal; }
+    pin (GCK) { direction : output; clock_gate_out_pin : true; state_function : "CK L";
+      internal_power () { related_pin : "CK"; rise_power (scalar) { values ("6"); } fall_power (scalar) { values ("8"); } } } }
+}"#;
+
 /// Figures of the three gates, in uW.
 fn three_gates(library: &str) -> PowerFigures {
+    cells(library, NETLIST)
+}
+
+/// Figures of a netlist of these ports, in uW.
+fn cells(library: &str, netlist: &str) -> PowerFigures {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("netlist.json");
-    std::fs::write(&path, NETLIST).unwrap();
+    std::fs::write(&path, netlist).unwrap();
     let library = Library::from_text(Path::new("small.lib"), library).unwrap();
     let netlist = Netlist::read("top", &[&path], &library).unwrap();
     let mut simulation = Simulation::new(&netlist, 1);
@@ -104,6 +119,20 @@ fn three_gates_as_computed_by_hand() {
     let sum = figures.switching + figures.internal + figures.clock_net + figures.leakage;
     assert!((figures.total - sum).abs() < 1e-9);
     assert_eq!(figures.activity, 7.0 / 3.0 / 4.0);
+}
+
+/// The flip-flop behind a clock gate that lets the edges pass at which a is 1: three of four.
+#[test]
+fn a_gated_clock_takes_power_in_the_cycles_in_which_it_runs() {
+    let library = format!("{}{CLOCK_GATE}", LIBRARY.strip_suffix('}').unwrap());
+    let gate = r#""g": {"type": "CG", "connections": {"CK": [2], "E": [3], "GCK": [8]}}, "f""#;
+    let netlist = NETLIST.replace("\"f\"", gate).replace(r#""CK": [2], "D""#, r#""CK": [8], "D""#);
+    let (with, without) = (cells(&library, &netlist), three_gates(LIBRARY));
+    // q is 0 1 1 0 with the gate, too: it keeps its 1 at the third edge. The clock pin's 5 + 7 come three times.
+    let gate_itself = 4.0 * (1.0 + 2.0) + 3.0 * (6.0 + 8.0);
+    assert_eq!(micro(with.internal), micro(without.internal) - 12.0 + gate_itself);
+    assert_eq!(micro(with.clock_net), 3.0 * 0.5 * 4.0 + 4.0 * 0.25 * 4.0);
+    assert_eq!(micro(with.switching), micro(without.switching));
 }
 
 fn options(cycles: usize) -> PowerOptions {

@@ -62,6 +62,8 @@ struct Net {
     fixed: f64,
     /// It has pins that the mapper does not know: of submodules, or of adder cells.
     unseen: bool,
+    /// A gated clock: like the clock itself, it has no buffers of ours.
+    gated: bool,
 }
 
 /// Inserts buffers into a module whose submodules have these interfaces, and returns its own.
@@ -78,7 +80,7 @@ pub(crate) fn insert(
     for (&number, net) in &mut nets {
         // What the mapper has seen it has sized.
         let effort = if net.unseen { effort } else { Effort::Legal };
-        if clock == Some(Bit::Net(number)) || net.load() <= net.limit * effort.part() {
+        if clock == Some(Bit::Net(number)) || net.gated || net.load() <= net.limit * effort.part() {
             continue;
         }
         if let Some(buffer) = choose(net, library, effort) {
@@ -119,6 +121,7 @@ fn nets(
                 net.unseen |=
                     kind.is_none_or(|kind| kind.outputs().count() > 1 && kind.flip_flop().is_none());
                 if cell.drives(port) {
+                    net.gated = library.is_clock_gate(&cell.kind);
                     let output = inner.and_then(|i| i.outputs.get(port)?.get(index)).copied();
                     (net.limit, net.fixed) =
                         output.unwrap_or((kind.map_or(f64::INFINITY, |k| pin_limit(k, port)), 0.0));

@@ -1,6 +1,7 @@
 //! Every mapping of one module that is worth choosing.
 
 use super::cache::{Cache, Digest};
+use super::clock_gates::GateCell;
 use super::compressor;
 use super::library_file::CellLibrary;
 use super::recipe::{self, Arithmetic, Wanted};
@@ -23,6 +24,7 @@ const RECIPE: &str = concat!(
     include_str!("recipe.rs"),
     include_str!("compressor.rs"),
     include_str!("adders.rs"),
+    include_str!("clock_gates.rs"),
     include_str!("structure.rs"),
     include_str!("candidates.rs"),
     include_str!("../timing/script.rs"),
@@ -112,7 +114,11 @@ pub(super) fn map(
     let black_boxes: String =
         headers.iter().map(|header| format!("(* blackbox *)\n{header}endmodule\n")).collect();
     write("module.v", &(black_boxes + &module.text))?;
-    tools.run_yosys(work, &recipe::words_script(&module.name), &module.name)?;
+    let gate = library.roles.clock_gate.as_ref();
+    for (name, text) in gate.into_iter().flat_map(GateCell::files) {
+        write(name, &text)?;
+    }
+    tools.run_yosys(work, &recipe::words_script(&module.name, gate), &module.name)?;
     let words = JsonModule::read(&work.join("words.json"), &module.name)?;
     let stems = map_words(tools, library, work, module, &words, wanted, &write)?;
 
@@ -121,7 +127,7 @@ pub(super) fn map(
     for (stem, mapping) in stems {
         let file = format!("{stem}.json");
         let mut netlist = JsonModule::read(&work.join(&file), &module.name)?;
-        netlist.name_cells(&module.children, &|cell| library.is_flip_flop(cell));
+        netlist.name_cells(&module.children, &|cell| library.is_clocked(cell));
         let area = own_area(library, module, &netlist)?;
         write(&format!("{stem}.v"), &netlist.verilog(&stem, &module.children))?;
         netlist.write(&folder.join(&file), &module.name)?;

@@ -327,6 +327,7 @@ impl Flow {
             default_library: self.library.is_default,
             clock: self.clock_ns,
             flat: self.flat,
+            clock_gates: self.library.roles.clock_gate.is_some(),
             cycles: 0,
             glitches: None,
             data: None,

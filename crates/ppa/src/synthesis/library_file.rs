@@ -2,6 +2,7 @@
 
 use super::adders::FullAdder;
 use super::cache::{self, Digest};
+use super::clock_gates::GateCell;
 use crate::PpaError;
 use crate::liberty::{Cell, Kind, Library};
 use flate2::read::MultiGzDecoder;
@@ -47,6 +48,8 @@ pub(crate) struct Roles {
     pub full_adder: Option<FullAdder>,
     /// Yosys commands that replace constants by tie cells.
     pub constants: String,
+    /// Clock gate that takes the place of enables, if they are wanted.
+    pub clock_gate: Option<GateCell>,
 }
 
 impl CellLibrary {
@@ -73,6 +76,21 @@ impl CellLibrary {
         Ok(CellLibrary { path, file: name, sha256, is_default: file.is_none(), cells, digest, roles })
     }
 
+    /// The same with clock gates in place of enables.
+    ///
+    /// # Errors
+    /// A library without a clock gate for the rising edge.
+    pub fn with_clock_gates(mut self) -> Result<Self, PpaError> {
+        let Some(gate) = GateCell::of(&self.cells) else {
+            let detail = "has no clock gate for the rising edge, clock_gating_integrated_cell : \"latch_posedge\" or one with a test pin; \
+                          leave out --clock-gates, or take a library that has one"
+                .to_string();
+            return Err(PpaError::Library { path: self.path, detail });
+        };
+        self.roles.clock_gate = Some(gate);
+        Ok(self)
+    }
+
     /// One unit of time of the file, ns.
     pub(crate) fn time_unit_ns(&self) -> f64 {
         self.cells.units.time * 1e9
@@ -91,6 +109,15 @@ impl CellLibrary {
             }
             None => "nothing: the library has no default wire load model".to_string(),
         }
+    }
+
+    /// Whether a clock reaches the cell.
+    pub(crate) fn is_clocked(&self, cell: &str) -> bool {
+        self.is_flip_flop(cell) || self.is_clock_gate(cell)
+    }
+
+    pub(crate) fn is_clock_gate(&self, cell: &str) -> bool {
+        self.cells.cell(cell).is_some_and(|c| c.clock_gate().is_some())
     }
 
     pub(crate) fn is_flip_flop(&self, cell: &str) -> bool {
@@ -180,5 +207,6 @@ fn roles(library: &Library) -> Result<Roles, String> {
         load: OUTPUT_LOAD * pin.capacitance,
         full_adder: FullAdder::of(library),
         constants,
+        clock_gate: None,
     })
 }

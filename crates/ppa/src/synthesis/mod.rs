@@ -17,6 +17,7 @@ mod buffers;
 mod cache;
 mod candidates;
 mod clean;
+mod clock_gates;
 mod compressor;
 mod flow;
 mod library_file;

@@ -1,6 +1,7 @@
 //! How a module may be mapped: treatments of its arithmetic, times goals of the mapper.
 
 use super::adders::FullAdder;
+use super::clock_gates::GateCell;
 use super::compressor::Shape;
 use crate::timing::REGISTER_SUFFIX;
 use std::collections::BTreeSet;
@@ -172,11 +173,14 @@ impl Arithmetic {
 }
 
 /// Yosys script of the first step: from Verilog to words, kept in `words.il` and described in `words.json`.
-pub(crate) fn words_script(name: &str) -> String {
+///
+/// With a clock gate, registers with an enable are put behind gates.
+pub(crate) fn words_script(name: &str, gate: Option<&GateCell>) -> String {
+    let gates = gate.map_or(String::new(), GateCell::script);
     format!(
         "read_verilog module.v\n\
          synth -flatten -top {name} -run begin:fine\n\
-         opt -fast -full\nmemory_map\nopt -undriven -fine\n\
+         opt -fast -full\nmemory_map\nopt -undriven -fine\n{gates}\
          write_rtlil words.il\nwrite_json words.json\n"
     )
 }

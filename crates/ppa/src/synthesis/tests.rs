@@ -207,3 +207,77 @@ fn a_library_with_resets_and_tie_cells_only_is_mapped_timed_and_simulated() {
         assert_eq!(result, scale(scale(machine, machine), machine), "{machine}");
     }
 }
+
+/// Two registers of six bits and one of two with one enable, and one of six with the other level of it.
+const KEPT: &str = "module kept (\n    input  wire clk,\n    input  wire en,\n    input  wire [5:0] a,\n    \
+    output wire [5:0] x,\n    output wire [5:0] y,\n    output wire [5:0] z\n);\n    \
+    reg [5:0] x_q;\n    reg [5:0] y_q;\n    reg [5:0] z_q;\n    reg [1:0] w_q;\n    \
+    always @(posedge clk) begin\n        if (en) begin\n            x_q <= a;\n            y_q <= x_q + a;\n            w_q <= a[1:0] + a[3:2];\n        end\n        \
+    if (!en) z_q <= y_q ^ {w_q, 4'h0};\n    end\n    \
+    assign x = x_q;\n    assign y = y_q;\n    assign z = z_q;\nendmodule\n";
+
+/// osu018 with a clock gate: the pins, area and setup time of a larger cell of that kind.
+fn with_clock_gate(osu018: &str) -> String {
+    let mut text = osu018.to_string();
+    let end = text.rfind('}').unwrap();
+    text.insert_str(
+        end,
+        "cell (CLKGATE) { area : 120; clock_gating_integrated_cell : \"latch_posedge\"; statetable (\"CLK EN\", \"L\") { \
+         table : \"L L : - : L, L H : - : H, H - : - : N\"; }\n\
+         pin (CLK) { direction : input; capacitance : 0.02; clock : true; clock_gate_clock_pin : true; }\n\
+         pin (EN) { direction : input; capacitance : 0.01; clock_gate_enable_pin : true; \
+         timing () { related_pin : \"CLK\"; timing_type : setup_rising; \
+         rise_constraint (scalar) { values (\"0.4\"); } fall_constraint (scalar) { values (\"0.4\"); } } }\n\
+         pin (L) { direction : internal; internal_node : \"L\"; }\n\
+         pin (GCLK) { direction : output; clock_gate_out_pin : true; state_function : \"CLK * L\"; max_capacitance : 1; \
+         timing () { related_pin : \"CLK\"; timing_sense : positive_unate; \
+         cell_rise (scalar) { values (\"0.3\"); } cell_fall (scalar) { values (\"0.3\"); } \
+         rise_transition (scalar) { values (\"0.1\"); } fall_transition (scalar) { values (\"0.1\"); } } } }\n",
+    );
+    text
+}
+
+#[test]
+fn enables_become_clock_gates_where_they_are_asked_for() {
+    let cache = tempfile::tempdir().unwrap();
+    let Some(mut flow) = flow(cache.path(), Some(60.0)) else { return };
+    let refused = flow.library.clone().with_clock_gates().unwrap_err().to_string();
+    assert!(refused.contains("osu018_stdcells.lib: has no clock gate for the rising edge"), "{refused}");
+    let plain = flow.map_verilog("kept.v", KEPT, "kept", &|_| {}).unwrap();
+
+    let file = cache.path().join("gates.lib");
+    std::fs::write(&file, with_clock_gate(&std::fs::read_to_string(&flow.library.path).unwrap())).unwrap();
+    flow.library = CellLibrary::open(Some(&file), cache.path()).unwrap().with_clock_gates().unwrap();
+    let core = flow.map_verilog("kept.v", KEPT, "kept", &|_| {}).unwrap();
+    let (module, before) = (core.mapped.module("kept").unwrap(), plain.mapped.module("kept").unwrap());
+    assert_eq!((module.flip_flops, before.flip_flops), (20, 20));
+    assert!(module.area < before.area, "{} {}", module.area, before.area);
+    // The clock is ideal, also behind the gates, and the enable has to be there before the edge.
+    assert!(core.timing.slack > 0.0 && core.timing.minimum_period < 1.1 * plain.timing.minimum_period);
+
+    let read = |core: &super::MappedCore| {
+        let files: Vec<&Path> = core.mapped.modules.iter().map(|module| module.json.as_path()).collect();
+        Netlist::read("kept", &files, &flow.library.cells).unwrap()
+    };
+    let (gated, enabled) = (read(&core), read(&plain));
+    // One for x and y, one for z; two bits of w are not worth one.
+    assert_eq!((gated.gated_clocks().count(), enabled.gated_clocks().count()), (2, 0));
+    let mut both = [Simulation::new(&gated, 64), Simulation::new(&enabled, 64)];
+    for cycle in 1..50u64 {
+        let [ours, theirs] = [(&gated, 0), (&enabled, 1)].map(|(netlist, index)| {
+            let nets = |name: &str| netlist.port(name).unwrap().nets.clone();
+            for (bit, net) in nets("a").into_iter().chain(nets("en")).enumerate() {
+                both[index].set(net, 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(7 * cycle + bit as u64));
+            }
+            both[index].settle();
+            let values: Vec<u64> = ["x", "y", "z"]
+                .iter()
+                .flat_map(|name| nets(name))
+                .map(|net| both[index].value(net))
+                .collect();
+            both[index].clock();
+            values
+        });
+        assert_eq!(ours, theirs, "cycle {cycle}");
+    }
+}

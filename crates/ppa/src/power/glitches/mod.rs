@@ -14,10 +14,11 @@ mod events;
 mod gates;
 
 use crate::liberty::Library;
-use crate::netlist::{Netlist, NetlistError};
+use crate::netlist::{Net, Netlist, NetlistError};
 use events::Machine;
 use gates::Gates;
 use rayon::prelude::*;
+use std::collections::HashSet;
 
 /// What happened on the nets in the cycles that were simulated with delays, by head.
 #[derive(Clone, Debug)]
@@ -97,6 +98,8 @@ pub(super) struct GlitchCounter<'a> {
     heads: Vec<Head<'a>>,
     /// Values of all nets before the edge.
     before: Vec<u64>,
+    /// Whether a gate drives a gated clock.
+    gated_clock: Vec<bool>,
 }
 
 /// A head with the machine that its streams take in turn.
@@ -111,8 +114,9 @@ struct Head<'a> {
 
 impl<'a> GlitchCounter<'a> {
     /// Streams take the heads in turn.
-    pub(super) fn new(timed: &'a Timed, names: &[String], streams: usize) -> Self {
+    pub(super) fn new(timed: &'a Timed, netlist: &Netlist, names: &[String], streams: usize) -> Self {
         let gates = &timed.gates;
+        let gated: HashSet<Net> = netlist.gated_clocks().collect();
         let head = |(index, name): (usize, &String)| Head {
             name: name.clone(),
             streams: (index..streams).step_by(names.len()).collect(),
@@ -124,6 +128,7 @@ impl<'a> GlitchCounter<'a> {
             gates,
             heads: names.iter().enumerate().map(head).filter(|head| !head.streams.is_empty()).collect(),
             before: Vec::new(),
+            gated_clock: gates.gates.iter().map(|gate| gated.contains(&gate.output)).collect(),
         }
     }
 
@@ -136,7 +141,7 @@ impl<'a> GlitchCounter<'a> {
     /// The values of all nets at rest after it. Gives a net and a stream that do not come to rest there, if there are
     /// any.
     pub(super) fn after(&mut self, values: &[u64]) -> Option<(u32, usize)> {
-        let (gates, before) = (self.gates, &self.before);
+        let (gates, before, gated_clock) = (self.gates, &self.before, &self.gated_clock);
         self.heads.par_iter_mut().find_map_any(|head| {
             for &stream in &head.streams {
                 let bit = |values: &[u64], net: usize| values[net] >> stream & 1 == 1;
@@ -144,9 +149,12 @@ impl<'a> GlitchCounter<'a> {
                 if let Some(gate) = head.machine.cycle(|net| bit(values, net)) {
                     return Some((gates.gates[gate].output, stream));
                 }
-                for (gate, count) in gates.gates.iter().zip(&mut head.zero_delay) {
+                for ((gate, count), gated) in gates.gates.iter().zip(&mut head.zero_delay).zip(gated_clock) {
                     let net = gate.output as usize;
-                    *count += u32::from(bit(before, net) != bit(values, net));
+                    *count += match gated {
+                        true => 2 * u32::from(bit(before, net)),
+                        false => u32::from(bit(before, net) != bit(values, net)),
+                    };
                 }
                 head.cycles += 1;
             }
@@ -155,8 +163,16 @@ impl<'a> GlitchCounter<'a> {
     }
 
     /// Toggles by net.
-    pub(super) fn finish(self, nets: usize) -> GlitchActivity {
+    pub(super) fn finish(mut self, nets: usize) -> GlitchActivity {
         let gates = self.gates;
+        // The latch in a clock gate lets whole pulses pass, whatever its enable does in the meantime.
+        for head in &mut self.heads {
+            let counts = head.machine.toggles.iter_mut().zip(&head.zero_delay);
+            counts
+                .zip(&self.gated_clock)
+                .filter(|(_, gated)| **gated)
+                .for_each(|((own, pulses), _)| *own = *pulses);
+        }
         let by_net = |by_gate: &[u32]| {
             let mut toggles = vec![0; nets];
             gates.gates.iter().zip(by_gate).for_each(|(gate, count)| toggles[gate.output as usize] += count);

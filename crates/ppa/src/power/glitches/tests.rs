@@ -57,7 +57,7 @@ fn toggles_of_y(inverter: &str, gate: &str) -> (Vec<u32>, Vec<u32>) {
     for value in [1, 0, 1] {
         simulation.set(d, value);
         simulation.settle();
-        let mut counter = GlitchCounter::new(&timed, &["head".to_string()], 1);
+        let mut counter = GlitchCounter::new(&timed, &netlist, &["head".to_string()], 1);
         counter.before(simulation.values());
         simulation.clock();
         simulation.settle();

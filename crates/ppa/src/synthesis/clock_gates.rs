@@ -1,0 +1,69 @@
+//! Clock gates in place of enables: a register keeps its value because its clock stands still, and needs no multiplexer a bit.
+
+use crate::liberty::{ClockGate, Library};
+
+/// Fewest bits of a register that is gated. A gate is as large as a flip-flop or two and saves a multiplexer a bit; synthesis tools begin at
+/// three to eight.
+const LEAST_BITS: usize = 4;
+
+/// What Yosys is told of a library's clock gate.
+#[derive(Clone, Debug)]
+pub(crate) struct GateCell {
+    name: String,
+    pins: ClockGate,
+}
+
+impl GateCell {
+    /// The smallest clock gate of a library.
+    pub(super) fn of(library: &Library) -> Option<Self> {
+        let (cell, pins) = library.clock_gate()?;
+        Some(GateCell { name: cell.name.clone(), pins: pins.clone() })
+    }
+
+    /// Files that [`GateCell::script`] names, with their contents: the cell as a black box, and what replaces registers with an enable.
+    pub(super) fn files(&self) -> [(&'static str, String); 2] {
+        let GateCell { name, pins: ClockGate { clock, enable, test, output } } = self;
+        let test_port = test.as_ref().map_or(String::new(), |test| format!("input {test}, "));
+        let test_pin = test.as_ref().map_or(String::new(), |test| format!(".{test}(1'b0), "));
+        let black_box = format!(
+            "(* blackbox *)\nmodule {name} (input {clock}, input {enable}, {test_port}output {output});\nendmodule\n"
+        );
+        // `$sdffce` resets only where it is enabled, so that its reset stays in front of the register.
+        let [plain, reset] = [("$dffe", "$dff", ""), ("$sdffce", "$sdff", "SRST")].map(|(from, to, reset)| {
+            let (port, parameters, own, pin) = match reset {
+                "" => ("", "", "", ""),
+                _ => (
+                    "input SRST;\n",
+                    "parameter SRST_POLARITY = 1'b1; parameter SRST_VALUE = 0;\n",
+                    ".SRST_POLARITY(SRST_POLARITY), .SRST_VALUE(SRST_VALUE), ",
+                    ".SRST(SRST), ",
+                ),
+            };
+            let ports = if reset.is_empty() { "CLK, EN, D, Q" } else { "CLK, SRST, EN, D, Q" };
+            format!(
+                "(* techmap_celltype = \"{from}\" *)\n\
+                 module flashd_gated_{} ({ports});\n\
+                 parameter WIDTH = 1; parameter CLK_POLARITY = 1'b1; parameter EN_POLARITY = 1'b1;\n{parameters}\
+                 input CLK, EN;\n{port}input [WIDTH-1:0] D; output [WIDTH-1:0] Q;\n\
+                 wire _TECHMAP_FAIL_ = WIDTH < {LEAST_BITS} || !CLK_POLARITY;\n\
+                 wire passes = EN_POLARITY ? EN : ~EN;\n\
+                 wire gated;\n\
+                 {name} gate (.{clock}(CLK), .{enable}(passes), {test_pin}.{output}(gated));\n\
+                 \\{to} #(.WIDTH(WIDTH), .CLK_POLARITY(1'b1), {own}) _TECHMAP_REPLACE_ (.CLK(gated), {pin}.D(D), .Q(Q));\n\
+                 endmodule\n",
+                &from[1..],
+            )
+            .replace(", )", ")")
+        });
+        [("clock_gate_cell.v", black_box), ("clock_gate.v", plain + &reset)]
+    }
+
+    /// Yosys commands that put registers with a common enable behind one gate.
+    pub(super) fn script(&self) -> String {
+        let name = &self.name;
+        format!(
+            "read_verilog -lib clock_gate_cell.v\ntechmap -map clock_gate.v\nopt -fast\n\
+             opt_merge -share_all t:{name}\nopt_clean\n"
+        )
+    }
+}
