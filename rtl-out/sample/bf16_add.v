@@ -44,8 +44,7 @@ module bf16_add (
     wire [3:0] leading_zeros = {top_8_empty, top_4_empty, top_2_empty, top_1_empty};
     wire [9:0] exponent = top_exponent - {6'h0, leading_zeros};
     wire [10:0] exponent_signed = {exponent[9], exponent};
-    wire [10:0] exponent_less_one = exponent_signed - 11'h1;
-    wire [17:0] unrounded = {exponent_less_one, 7'h0} + {10'h0, left_by_1[11:4]};
+    wire [17:0] unrounded = {exponent_signed, left_by_1[10:4]};
     wire round_up = left_by_1[3] & (|left_by_1[2:0] | left_by_1[4]);
     wire [17:0] rounded = unrounded + {17'h0, round_up};
     wire underflow = ($signed(rounded) < $signed(18'h80)) | ~left_by_1[11];

@@ -318,10 +318,10 @@ module e9f13_to_bf16 (
     output wire [15:0] y
 );
     wire [10:0] exponent_signed = {2'h0, a[21:13]};
-    wire [10:0] exponent_less_one = exponent_signed - 11'h1;
     wire x_hidden = |a[21:13];
     wire [13:0] x_significand = {x_hidden, a[12:0]};
-    wire [17:0] unrounded = {exponent_less_one, 7'h0} + {10'h0, x_significand[13:6]};
+    wire [10:0] exponent_field = {exponent_signed[10:1], (exponent_signed[0] & x_significand[13])};
+    wire [17:0] unrounded = {exponent_field, x_significand[12:6]};
     wire round_up = x_significand[5] & (|x_significand[4:0] | x_significand[6]);
     wire [17:0] rounded = unrounded + {17'h0, round_up};
     wire underflow = ($signed(rounded) < $signed(18'h80)) | ~x_significand[13];
@@ -372,8 +372,7 @@ module e8f11_e9f13_e8f11_add_finite (
     wire [4:0] leading_zeros = {top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
     wire [10:0] exponent = top_exponent - {6'h0, leading_zeros};
     wire [11:0] exponent_signed = {exponent[10], exponent};
-    wire [11:0] exponent_less_one = exponent_signed - 12'h1;
-    wire [22:0] unrounded = {exponent_less_one, 11'h0} + {11'h0, left_by_1[17:6]};
+    wire [22:0] unrounded = {exponent_signed, left_by_1[16:6]};
     wire round_up = left_by_1[5] & (|left_by_1[4:0] | left_by_1[6]);
     wire [22:0] rounded = unrounded + {22'h0, round_up};
     wire underflow = ($signed(rounded) < $signed(23'h800)) | ~left_by_1[17];
@@ -394,9 +393,8 @@ module e8f11_e9f13_factor_product (
     wire top_1_empty = ~product[22];
     wire [10:0] exponent = (({3'h0, a[18:11]} + 11'h1) - {2'h0, factor[19:11]}) - {10'h0, top_1_empty};
     wire [11:0] exponent_signed = {exponent[10], exponent};
-    wire [11:0] exponent_less_one = exponent_signed - 12'h1;
     wire [22:0] left_by_1 = top_1_empty ? {product[21:0], 1'b0} : product;
-    wire [24:0] unrounded = {exponent_less_one, 13'h0} + {11'h0, left_by_1[22:9]};
+    wire [24:0] unrounded = {exponent_signed, left_by_1[21:9]};
     wire round_up = left_by_1[8] & (|left_by_1[7:0] | left_by_1[9]);
     wire [24:0] rounded = unrounded + {24'h0, round_up};
     wire underflow = ($signed(rounded) < $signed(25'h2000)) | ~left_by_1[22];

@@ -110,18 +110,19 @@ BY_LENGTH = {4: {"bf16": (16, 64, 256), "fp8-e4m3": (16, 64)}, 2.7: {"bf16": (16
 
 
 def lengths(context):
-    """FLASH-D beside both float FA2 at a slow clock and at a fast one, by format and length, in ASAP7."""
+    """FLASH-D beside both float FA2 at a slow clock and at a fast one, by format and length, in ASAP7; with glitches but for the longest."""
     table = Table(["clock, ns", "format", "d", "FLASH-D um2", "mW", "with glitches", "shortest ns", "FA2's", "saved: area", "power", "with glitches",
                    "over `separate`: area", "power", "with glitches"], labels=3)
     for clock, formats in BY_LENGTH.items():
         for fmt, of_format in formats.items():
             for d in of_format:
-                report = context.flashd(f"ppa --d {d} --format {fmt} --clock {clock:g} {asap7(context)} --glitches 1000",
+                glitches = d <= 64
+                report = context.flashd(f"ppa --d {d} --format {fmt} --clock {clock:g} {asap7(context)} --glitches {1000 if glitches else 0}",
                                         cores=("--design flash-d", "--design fa2", "--design fa2 --fa2 separate-scale"))
-                own, fa2, separate = (measures(figures) for figures in report)
-                saved = [points(percent(1 - own[i] / other[i])) for other in (fa2, separate) for i in (0, 2, 3)]
-                um2, ns, plain, glitches = own
-                cells = [number(um2, area), number(plain), number(glitches), number(ns, places(2)), number(fa2[1], places(2))]
+                own, fa2, separate = ((f["area"]["total"], f["power"]["total"], f["power"]["glitches"]["total"] if glitches else None) for f in report)
+                periods = [f["timing"]["minimum_period"] for f in report[:2]]
+                saved = [points(percent(1 - a / b)) if a else Cell("") for other in (fa2, separate) for a, b in zip(own, other)]
+                cells = [number(own[0], area), number(own[1]), number(own[2]) if glitches else Cell(""), *(number(ns, places(2)) for ns in periods)]
                 table.add([f"{clock:g}", fmt, str(d)], [*cells, *saved])
     return table
 

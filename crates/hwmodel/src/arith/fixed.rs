@@ -184,32 +184,49 @@ pub fn fixed_to_format<W: Word>(from: Format, o: &W, x: &W, to: Format) -> W {
     let sign = o.msb();
     let rebias = to.bias - from.bias;
     let bits = o.width().max(to.precision()) + 1;
-    // The word's top bit weighs 2^(x - bias + 1); only the magnitude of -1 reaches it.
     let wide = (to.exponent_bits.max(from.exponent_bits) + 2)
         .max(bits_for(bits as u64) + 2)
         .max(rebias_bits(rebias));
-    let exponent_after = |leading_zeros: &W| {
-        let one = W::constant(wide, (1 + rebias) as i64 as u64 & ones(wide));
-        x.zext(wide).add(&one).sub(&leading_zeros.zext(wide)).named("exponent")
+    // The exponent of a leading one `above` places over 2^(x - bias), less the leading zeros.
+    let exponent_after = |above: i32, leading_zeros: &W| {
+        let top = match above + rebias {
+            0 => x.zext(wide),
+            places => x.zext(wide).add(&W::constant(wide, places as i64 as u64 & ones(wide))),
+        };
+        top.sub(&leading_zeros.zext(wide)).named("exponent")
     };
     if to.subnormals == Subnormals::Supported && (rebias != 0 || from.subnormals != to.subnormals) {
         // x can be far below the exponents of `to`. Rounding then shifts to the subnormal quantum, which needs the exact magnitude.
+        // The word's top bit weighs 2^(x - bias + 1); only the magnitude of -1 reaches it.
         let o = o.append_zeros(bits - o.width());
         let magnitude = sign.select(&o.negate(), &o).named("magnitude");
         let (significand, leading_zeros) = magnitude.normalise();
-        let exponent = exponent_after(&leading_zeros.named("leading_zeros"));
+        let exponent = exponent_after(1, &leading_zeros.named("leading_zeros"));
         return round_pack(to, &Unrounded::new(sign, exponent, significand.named("normalised")));
     }
-    // -o = ~o + 1: normalisation shifts ones in, and rounding adds the one (`one_more`).
-    let magnitude = o.append_zeros(bits - o.width()).xor(&sign.repeat(bits)).named("magnitude");
-    // x + 1 - leading zeros is at least 1 for a subnormal.
-    let room = (to.subnormals == Subnormals::Supported).then_some(x);
-    let (significand, leading_zeros) = normalise_filled(&magnitude, room, &sign);
+    // -o = ~o + 1: normalisation shifts ones in, and rounding adds the one (`one_more`). With subnormals the sign's place stays:
+    // x + 1 - leading zeros is then at least 1 if x is the room. Without, the last place of -o is that of o, and a carry leaves it where
+    // that is 0: a magnitude of 1 has its leading one within the word, and that of -1 gets it by rounding.
+    let (above, room, magnitude, more) = match to.subnormals {
+        Subnormals::Supported => {
+            let wide = o.append_zeros(bits - o.width());
+            (1, Some(x), wide.xor(&sign.repeat(bits)), sign.clone())
+        }
+        Subnormals::Flushed => {
+            let fraction = o.slice(0, o.width() - 1);
+            let fraction = fraction.append_zeros((to.precision() + 1).saturating_sub(fraction.width()));
+            let upper = fraction.drop_low(1).xor(&sign.repeat(fraction.width() - 1));
+            let last = fraction.slice(0, 1);
+            (0, None, upper.concat(&last.or(&sign)), sign.and(&last.not()).named("carries"))
+        }
+    };
+    let magnitude = magnitude.named("magnitude");
+    let (significand, leading_zeros) = normalise_filled(&magnitude, room, &more);
     let leading_zeros = leading_zeros.named("leading_zeros");
-    let exponent = exponent_after(&leading_zeros);
+    let exponent = exponent_after(above, &leading_zeros);
     let significand = significand.named("normalised");
     let (exponent, aligned) = gradual_exponent(to, &exponent, &significand);
-    round_pack(to, &Unrounded { sign: sign.clone(), exponent, significand, aligned, one_more: Some(sign) })
+    round_pack(to, &Unrounded { sign, exponent, significand, aligned, one_more: Some(more) })
 }
 
 /// Saturates an unsigned word to `bits` bits; a narrower word stays as it is.

@@ -63,7 +63,6 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
 
     let nonzero = significand.msb();
     let (exponent, significand) = if gradual {
-        let zero = W::zero(exponent_bits);
         let one = W::constant(exponent_bits, 1);
         let below = exponent.slt(&one).named("below_normal");
         let room = one.sub(&exponent).named("subnormal_shift");
@@ -75,9 +74,13 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
             far.select(&W::constant(near.width(), ones(near.width())), &near).named("subnormal_clamped");
         let shift = below.repeat(near.width()).and(&clamped).named("subnormal_amount");
         let shifted = significand.shift_right_sticky(&shift).named("denormalised");
-        (below.select(&zero, &exponent.sub(&one)).named("exponent_field"), shifted)
+        (below.not().repeat(exponent_bits).and(&exponent).named("exponent_field"), shifted)
+    } else if x.aligned {
+        // Without its leading one the significand has exponent 1, and the field is 0.
+        let low = exponent.slice(0, 1).and(&nonzero);
+        (exponent.drop_low(1).concat(&low).named("exponent_field"), significand)
     } else {
-        (exponent.sub(&W::constant(exponent_bits, 1)).named("exponent_less_one"), significand)
+        (exponent, significand)
     };
     let kept = significand.top(p);
     let guard = significand.bit(n - p - 1);
@@ -99,10 +102,10 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
         }
     }
     .named("round_up");
-    // Exponent and fraction are one integer: the hidden bit adds the one that was taken from the exponent
-    // above, and a carry out of the fraction adds another.
+    // Exponent field and fraction are one integer: a carry out of the fraction adds one to the field. The hidden bit is not part of it;
+    // where it is missing, the field is 0 or the result becomes zero below.
     let bits = exponent_bits + f;
-    let unrounded = exponent.append_zeros(f).add(&kept.zext(bits)).named("unrounded");
+    let unrounded = exponent.concat(&kept.slice(0, f)).named("unrounded");
     let magnitude = unrounded.add(&round_up.zext(bits)).named("rounded");
     let largest = W::constant(bits, fmt.max_finite());
     let saturate = largest.slt(&magnitude).named("saturate");

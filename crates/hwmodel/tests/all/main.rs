@@ -6,6 +6,7 @@ mod arrays;
 mod bias;
 mod clock_gate;
 mod config;
+mod float_results;
 mod formats;
 mod integer_results;
 mod netlist;

@@ -101,11 +101,12 @@ pub(crate) fn in_words(saving: f64) -> String {
 }
 
 impl<'a> Compared<'a> {
-    /// The clock asked for, in words.
+    /// The clock asked for, in words, and whether it is gated.
     pub fn clock(&self) -> String {
+        let gates = if self.run.clock_gates { ", with clock gates" } else { "" };
         match self.run.clock {
-            Some(ns) => format!("{ns} ns"),
-            None => "each core's shortest".to_string(),
+            Some(ns) => format!("{ns} ns{gates}"),
+            None => format!("each core's shortest{gates}"),
         }
     }
 

@@ -132,6 +132,18 @@ fn nothing_to_compare_is_no_chart() {
     assert_eq!(page.matches("<svg").count(), 1);
 }
 
+#[test]
+fn cores_with_clock_gates_stand_apart() {
+    let mut both = figures();
+    let mut gated = figures();
+    gated.iter_mut().for_each(|core| core.run.clock_gates = true);
+    let plain = compare::groups(&both).len();
+    both.extend(gated);
+    let groups = compare::groups(&both);
+    let gates = groups.iter().filter(|group| group.clock().ends_with("ns, with clock gates"));
+    assert_eq!((groups.len(), gates.count()), (2 * plain, plain));
+}
+
 fn measured(cores: &[CoreFigures]) -> Measurements {
     Measurements { cores: cores.to_vec(), failed: Vec::new() }
 }
