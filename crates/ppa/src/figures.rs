@@ -232,7 +232,7 @@ pub struct Run {
     /// Whether the hierarchy was dissolved.
     pub flat: bool,
     /// Whether clock gates took the place of enables.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub clock_gates: bool,
     /// Cycles that each of the streams was simulated for; 0 without power figures.
     pub cycles: usize,
