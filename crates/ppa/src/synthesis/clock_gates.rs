@@ -28,34 +28,36 @@ impl GateCell {
         let black_box = format!(
             "(* blackbox *)\nmodule {name} (input {clock}, input {enable}, {test_port}output {output});\nendmodule\n"
         );
-        // `$sdffce` resets only where it is enabled, so that its reset stays in front of the register.
-        let [plain, reset] = [("$dffe", "$dff", ""), ("$sdffce", "$sdff", "SRST")].map(|(from, to, reset)| {
-            let (port, parameters, own, pin) = match reset {
-                "" => ("", "", "", ""),
-                _ => (
-                    "input SRST;\n",
-                    "parameter SRST_POLARITY = 1'b1; parameter SRST_VALUE = 0;\n",
-                    ".SRST_POLARITY(SRST_POLARITY), .SRST_VALUE(SRST_VALUE), ",
+        // What a register has besides: ports, declarations, parameters and pins that are passed on. `$sdffce` resets only where it is
+        // enabled, so that its reset stays in front of the register.
+        let registers = [
+            ("dffe", "dff", ["", "", "", ""]),
+            (
+                "sdffce",
+                "sdff",
+                [
+                    "SRST, ",
+                    "parameter SRST_POLARITY = 1'b1; parameter SRST_VALUE = 0;\ninput SRST;\n",
+                    ", .SRST_POLARITY(SRST_POLARITY), .SRST_VALUE(SRST_VALUE)",
                     ".SRST(SRST), ",
-                ),
-            };
-            let ports = if reset.is_empty() { "CLK, EN, D, Q" } else { "CLK, SRST, EN, D, Q" };
+                ],
+            ),
+        ];
+        let techmap = registers.map(|(from, to, [ports, declarations, parameters, pins])| {
             format!(
-                "(* techmap_celltype = \"{from}\" *)\n\
-                 module flashd_gated_{} ({ports});\n\
-                 parameter WIDTH = 1; parameter CLK_POLARITY = 1'b1; parameter EN_POLARITY = 1'b1;\n{parameters}\
-                 input CLK, EN;\n{port}input [WIDTH-1:0] D; output [WIDTH-1:0] Q;\n\
+                "(* techmap_celltype = \"${from}\" *)\n\
+                 module flashd_gated_{from} (CLK, {ports}EN, D, Q);\n\
+                 parameter WIDTH = 1; parameter CLK_POLARITY = 1'b1; parameter EN_POLARITY = 1'b1;\n{declarations}\
+                 input CLK, EN;\ninput [WIDTH-1:0] D; output [WIDTH-1:0] Q;\n\
                  wire _TECHMAP_FAIL_ = WIDTH < {LEAST_BITS} || !CLK_POLARITY;\n\
                  wire passes = EN_POLARITY ? EN : ~EN;\n\
                  wire gated;\n\
                  {name} gate (.{clock}(CLK), .{enable}(passes), {test_pin}.{output}(gated));\n\
-                 \\{to} #(.WIDTH(WIDTH), .CLK_POLARITY(1'b1), {own}) _TECHMAP_REPLACE_ (.CLK(gated), {pin}.D(D), .Q(Q));\n\
-                 endmodule\n",
-                &from[1..],
+                 \\${to} #(.WIDTH(WIDTH), .CLK_POLARITY(1'b1){parameters}) _TECHMAP_REPLACE_ (.CLK(gated), {pins}.D(D), .Q(Q));\n\
+                 endmodule\n"
             )
-            .replace(", )", ")")
         });
-        [("clock_gate_cell.v", black_box), ("clock_gate.v", plain + &reset)]
+        [("clock_gate_cell.v", black_box), ("clock_gate.v", techmap.concat())]
     }
 
     /// Yosys commands that put registers with a common enable behind one gate.

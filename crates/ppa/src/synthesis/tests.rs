@@ -3,7 +3,7 @@
 use super::adders::FullAdder;
 use super::candidates;
 use super::recipe::Wanted;
-use super::{Cache, CellLibrary, Flow, Progress, Tools};
+use super::{Cache, CellLibrary, Flow, MappedCore, Progress, Tools};
 use crate::PpaError;
 use crate::liberty::Library;
 use crate::netlist::{Netlist, Simulation};
@@ -152,6 +152,19 @@ fn full_adders_are_found_by_their_function() {
     assert_eq!(FullAdder::of(&library("P^Q^R", "P Q R")), None);
 }
 
+/// A library with more cells at its end.
+fn with_cells(mut library: String, cells: &str) -> String {
+    let end = library.rfind('}').unwrap();
+    library.insert_str(end, cells);
+    library
+}
+
+/// The netlist of a mapped design.
+fn netlist(core: &MappedCore, flow: &Flow) -> Netlist {
+    let files: Vec<&Path> = core.mapped.modules.iter().map(|module| module.json.as_path()).collect();
+    Netlist::read(&core.mapped.top, &files, &flow.library.cells).unwrap()
+}
+
 /// osu018 with its flip-flop with set and reset alone, and with tie cells, as open process kits have them.
 fn with_resets_only(osu018: &str) -> String {
     let mut text = osu018.to_string();
@@ -166,13 +179,11 @@ fn with_resets_only(osu018: &str) -> String {
             .unwrap();
         text.replace_range(start..=start + end, "");
     }
-    let end = text.rfind('}').unwrap();
-    text.insert_str(
-        end,
+    with_cells(
+        text,
         "cell (TIEHI) { area : 16; pin (Y) { direction : output; function : \"1\"; } }\n\
          cell (TIELO) { area : 16; pin (Y) { direction : output; function : \"0\"; } }\n",
-    );
-    text
+    )
 }
 
 #[test]
@@ -184,8 +195,7 @@ fn a_library_with_resets_and_tie_cells_only_is_mapped_timed_and_simulated() {
     flow.library = CellLibrary::open(Some(&file), cache.path()).unwrap();
     let core = flow.map_verilog("pair.v", PAIR, "pair", &|_| {}).unwrap();
     assert!(core.timing.slack >= 0.0);
-    let files: Vec<&Path> = core.mapped.modules.iter().map(|module| module.json.as_path()).collect();
-    let netlist = Netlist::read("pair", &files, &flow.library.cells).unwrap();
+    let netlist = netlist(&core, &flow);
     let kinds: Vec<&str> = netlist.kinds.iter().map(|kind| kind.cell.name.as_str()).collect();
     assert!(kinds.contains(&"DFFSR") && kinds.contains(&"TIEHI"), "{kinds:?}");
     let port = |name: &str| netlist.port(name).unwrap().nets.clone();
@@ -208,20 +218,18 @@ fn a_library_with_resets_and_tie_cells_only_is_mapped_timed_and_simulated() {
     }
 }
 
-/// Two registers of six bits and one of two with one enable, and one of six with the other level of it.
+/// Two registers of six bits and one of two with one enable, and one of six, with a reset, with the other level of it.
 const KEPT: &str = "module kept (\n    input  wire clk,\n    input  wire en,\n    input  wire [5:0] a,\n    \
     output wire [5:0] x,\n    output wire [5:0] y,\n    output wire [5:0] z\n);\n    \
     reg [5:0] x_q;\n    reg [5:0] y_q;\n    reg [5:0] z_q;\n    reg [1:0] w_q;\n    \
     always @(posedge clk) begin\n        if (en) begin\n            x_q <= a;\n            y_q <= x_q + a;\n            w_q <= a[1:0] + a[3:2];\n        end\n        \
-    if (!en) z_q <= y_q ^ {w_q, 4'h0};\n    end\n    \
+    if (!en) z_q <= a[5] ? 6'h0 : y_q ^ {w_q, 4'h0};\n    end\n    \
     assign x = x_q;\n    assign y = y_q;\n    assign z = z_q;\nendmodule\n";
 
 /// osu018 with a clock gate: the pins, area and setup time of a larger cell of that kind.
 fn with_clock_gate(osu018: &str) -> String {
-    let mut text = osu018.to_string();
-    let end = text.rfind('}').unwrap();
-    text.insert_str(
-        end,
+    with_cells(
+        osu018.to_string(),
         "cell (CLKGATE) { area : 120; clock_gating_integrated_cell : \"latch_posedge\"; statetable (\"CLK EN\", \"L\") { \
          table : \"L L : - : L, L H : - : H, H - : - : N\"; }\n\
          pin (CLK) { direction : input; capacitance : 0.02; clock : true; clock_gate_clock_pin : true; }\n\
@@ -233,8 +241,7 @@ fn with_clock_gate(osu018: &str) -> String {
          timing () { related_pin : \"CLK\"; timing_sense : positive_unate; \
          cell_rise (scalar) { values (\"0.3\"); } cell_fall (scalar) { values (\"0.3\"); } \
          rise_transition (scalar) { values (\"0.1\"); } fall_transition (scalar) { values (\"0.1\"); } } } }\n",
-    );
-    text
+    )
 }
 
 #[test]
@@ -255,11 +262,7 @@ fn enables_become_clock_gates_where_they_are_asked_for() {
     // The clock is ideal, also behind the gates, and the enable has to be there before the edge.
     assert!(core.timing.slack > 0.0 && core.timing.minimum_period < 1.1 * plain.timing.minimum_period);
 
-    let read = |core: &super::MappedCore| {
-        let files: Vec<&Path> = core.mapped.modules.iter().map(|module| module.json.as_path()).collect();
-        Netlist::read("kept", &files, &flow.library.cells).unwrap()
-    };
-    let (gated, enabled) = (read(&core), read(&plain));
+    let (gated, enabled) = (netlist(&core, &flow), netlist(&plain, &flow));
     // One for x and y, one for z; two bits of w are not worth one.
     assert_eq!((gated.gated_clocks().count(), enabled.gated_clocks().count()), (2, 0));
     let mut both = [Simulation::new(&gated, 64), Simulation::new(&enabled, 64)];
