@@ -56,17 +56,24 @@ class Context:
                 raise Problem(f"flashd generate {words}: exit code {ran.returncode}")
             return json.loads(manifests[0].read_text(encoding="utf-8"))
 
+    def once(self, key, measure):
+        """What `measure` returns; it runs once, however many tables ask for it."""
+        if key not in self._said:
+            self._said[key] = measure()
+        return self._said[key]
+
     def _json(self, shown, command, env=None):
         """What a command prints as JSON; it runs once, however many tables ask for it."""
-        key = tuple(command)
-        if key not in self._said:
+
+        def run():
             print(f"$ {shown}", file=sys.stderr)
             ran = subprocess.run([*command, "--json"], cwd=ROOT, stdout=subprocess.PIPE, env=env)
             # 1 is a check that failed, with figures all the same; what they are is compared.
             if ran.returncode not in (0, 1) or not ran.stdout:
                 raise Problem(f"{shown}: exit code {ran.returncode}")
-            self._said[key] = json.loads(ran.stdout)
-        return self._said[key]
+            return json.loads(ran.stdout)
+
+        return self.once(tuple(command), run)
 
     def xtask(self, words):
         """What a check of `cargo xtask` prints as JSON."""
