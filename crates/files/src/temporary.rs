@@ -53,7 +53,7 @@ pub(crate) fn file(folder: &Path) -> Result<(NamedTempFile, Live)> {
 /// A folder under way, with everything in it. Dropped without [`TemporaryFolder::commit`], it disappears.
 pub struct TemporaryFolder {
     folder: TempDir,
-    _lock: Option<File>,
+    lock: Option<File>,
     _name: Live,
 }
 
@@ -71,7 +71,7 @@ impl TemporaryFolder {
             if lock.as_ref().is_none_or(|lock| holds(lock, folder.path())) {
                 let name = folder.path().to_path_buf();
                 live.insert(name.clone());
-                return Ok(TemporaryFolder { folder, _lock: lock, _name: Live(name) });
+                return Ok(TemporaryFolder { folder, lock, _name: Live(name) });
             }
         }
     }
@@ -89,6 +89,10 @@ impl TemporaryFolder {
         std::fs::rename(self.folder.path(), path)?;
         // What has another name now is not removed.
         let _ = self.folder.keep();
+        // Closing the file would not do: a program that another thread is starting has the lock too until it runs.
+        if let Some(lock) = &self.lock {
+            let _ = lock.unlock();
+        }
         Ok(())
     }
 }
@@ -229,6 +233,18 @@ mod tests {
         let making = TemporaryFolder::create_in(folder.path()).unwrap();
         assert!(making.commit(&target).is_err());
         assert_eq!(names(folder.path()), ["made"]);
+    }
+
+    /// A program that is being started has the files of its parent until it runs, and locks are those of files.
+    #[test]
+    fn what_is_complete_is_not_locked_though_a_program_is_being_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("made");
+        let making = TemporaryFolder::create_in(folder.path()).unwrap();
+        let of_a_program = making.lock.as_ref().unwrap().try_clone().unwrap();
+        making.commit(&target).unwrap();
+        File::open(&target).unwrap().try_lock_shared().unwrap();
+        drop(of_a_program);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use flashd_files::TemporaryFolder;
 use flashd_generator::{GeneratedFile, testbench_files};
 use flashd_hwmodel::vectors::Layout;
 use sha2::{Digest as _, Sha256};
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{ErrorKind, Read, Result as IoResult};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -216,10 +216,8 @@ impl Simulator {
     /// What is in a folder, if it is a simulator.
     fn at(place: &Path) -> Option<Simulator> {
         let used = File::open(place).ok()?;
-        if let Err(TryLockError::WouldBlock) = used.try_lock_shared() {
-            // Somebody is removing it.
-            return None;
-        }
+        // Who has just made it, or is removing it, has it for a moment. Where there are no locks, nobody removes anything.
+        let _ = used.lock_shared();
         let executable = place.join("obj").join("Vdesign");
         executable.is_file().then_some(Simulator { executable, _used: used })
     }
