@@ -83,7 +83,7 @@ def of_runs(runs):
     """The table of what scripts/bench wrote."""
     find = lambda core, queries, threads: next(r for r in runs if (r["core"], r["queries"], r["threads"]) == (core, queries, threads))
     table = Table(["core, d", "64 queries", "over Verilator", "of plain f32", "one query", "over Verilator", "of plain f32",
-                   "two threads over one (plain f32)", "RustHDL's sweeps, 1000 cycles/s"], labels=1)
+                   "two threads over one (plain f32)", "RustHDL's sweeps, 1000 keys/s"], labels=1)
     for core in dict.fromkeys(run["core"] for run in runs):
         cells = []
         for queries in (64, 1):
@@ -93,7 +93,6 @@ def of_runs(runs):
         clock = lambda threads, engine: find(core, 1024, threads)["engines"][engine]["clock_seconds"]
         gains = [clock(1, engine) / clock(2, engine) for engine in ("vector", "plain")]
         cells.append(Cell(f"{gains[0]:.2f} ({gains[1]:.2f})", tuple(gains)))
-        sweeps = find(core, 64, 1)["engines"].get("rusthdl") or find(core, 64, 1)["engines"]["cycle"]
-        cycles = sweeps["cycles"] / sweeps["seconds"] / 1000
-        table.add([title(core)], [*cells, Cell(f"{cycles:.1f}", (cycles,))])
+        sweeps = rate(find(core, 64, 1), "rusthdl") / 1000
+        table.add([title(core)], [*cells, Cell(f"{sweeps:.1f}", (sweeps,))])
     return table
