@@ -46,13 +46,25 @@ def verilators(run):
 
 def over_verilator(run, engine):
     """The cells of an engine: keys a second, in millions, and over those of the faster Verilator."""
-    own, over = rate(run, engine) / 1e6, rate(run, engine) / rate(run, "verilator")
-    return [Cell(digits(own), (own,)), Cell(f"{over:.1f}" if over < 100 else f"{over:.0f}", (over,))]
+    own = rate(run, engine)
+    over = own / rate(run, "verilator")
+    return [Cell(digits(own / 1e6), (own / 1e6,)), Cell(f"{over:.1f}" if over < 100 else f"{over:.0f}", (over,))]
+
+
+def of_plain(run):
+    """The cell of the model's keys a second as a part of those of attention in plain f32."""
+    part = rate(run, "plain") / rate(run, "vector")
+    return Cell(f"1/{part:.1f}", (1, part))
+
+
+def streams(runs):
+    """The runs of 64 queries on one thread, one for each core: those that all engines and Verilator take."""
+    return [run for run in runs if (run["queries"], run["threads"]) == (64, 1)]
 
 
 def engines(context):
     """Keys a second of the engine that runs the RTL beside Verilator."""
-    runs = [run for run in bench(context) if (run["queries"], run["threads"]) == (64, 1)]
+    runs = streams(bench(context))
     versions = list(verilators(runs[0]))
     table = Table(["core, d", "one stimulus", "over Verilator", "64 stimuli", "over Verilator", "start, ms", *(f"Verilator {version}" for version in versions)], labels=1)
     for run in runs:
@@ -67,10 +79,8 @@ def engines(context):
 def avx2(context):
     """Keys a second of the model and of attention in plain f32 with AVX2 alone, d = 64."""
     table = Table(["core, d", "64 queries", "over Verilator", "of plain f32"], labels=1)
-    for run in bench(context, "--quick", "--isa", "AVX2"):
-        if (run["queries"], run["threads"]) == (64, 1):
-            plain = rate(run, "plain") / rate(run, "vector")
-            table.add([title(run["core"])], [*over_verilator(run, "vector"), Cell(f"1/{plain:.1f}", (1, plain))])
+    for run in streams(bench(context, "--quick", "--isa", "AVX2")):
+        table.add([title(run["core"])], [*over_verilator(run, "vector"), of_plain(run)])
     return table
 
 
@@ -88,8 +98,7 @@ def of_runs(runs):
         cells = []
         for queries in (64, 1):
             run = find(core, queries, 1)
-            own, verilator, plain = (rate(run, engine) for engine in ("vector", "verilator", "plain"))
-            cells += [Cell(digits(own / 1e6), (own / 1e6,)), Cell(f"{own / verilator:.0f}", (own / verilator,)), Cell(f"1/{plain / own:.1f}", (1, plain / own))]
+            cells += [*over_verilator(run, "vector"), of_plain(run)]
         clock = lambda threads, engine: find(core, 1024, threads)["engines"][engine]["clock_seconds"]
         gains = [clock(1, engine) / clock(2, engine) for engine in ("vector", "plain")]
         cells.append(Cell(f"{gains[0]:.2f} ({gains[1]:.2f})", tuple(gains)))
