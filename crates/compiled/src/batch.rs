@@ -1,14 +1,14 @@
 //! Several runs of one design at once, each with its own inputs.
 //!
-//! Eight runs lie beside each other: what is one word of memory in a single run is a vector here, so that scalar logic, too, takes
-//! eight at a time. More runs are several memories, one after another under the same code.
+//! Eight or sixteen runs lie beside each other: what is one word of memory in a single run is a vector here, so that scalar logic, too,
+//! takes as many at a time. More runs are several memories, one after another under the same code.
 
 use crate::CompileError;
 use crate::engine::{Backend, Engine};
 use crate::interpret::Interpreter;
 use crate::layout::Layout;
 use crate::memory::Memory;
-use crate::native::{BESIDE, Native};
+use crate::native::Native;
 use crate::network::Network;
 use crate::plan::Plan;
 use flashd_hwmodel::rtl::{Design, PortPlace, Watched};
@@ -38,12 +38,15 @@ impl Batch {
     /// If logic depends on itself.
     pub fn with_backend(design: &Design, runs: usize, backend: Backend) -> Result<Batch, CompileError> {
         let plan = Plan::of(design, Network::of(design, &|_, steps| steps))?;
-        let mut memory = plan.fresh(BESIDE);
+        let mut memory = Vec::new();
         let native = match backend {
-            Backend::Native => Native::beside(&plan, &mut memory),
+            Backend::Native(vectors) => {
+                memory = plan.fresh(vectors.beside());
+                Native::beside(&plan, &mut memory, vectors)
+            }
             Backend::Interpreter => None,
         };
-        let beside = if native.is_some() { BESIDE } else { 1 };
+        let beside = native.as_ref().map_or(1, |native| native.vectors().beside());
         if native.is_none() {
             memory = plan.fresh(1);
         }

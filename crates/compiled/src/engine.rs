@@ -4,7 +4,7 @@ use crate::CompileError;
 use crate::interpret::Interpreter;
 use crate::layout::Layout;
 use crate::memory::Memory;
-use crate::native::Native;
+use crate::native::{Native, Vectors};
 use crate::network::Network;
 use crate::plan::Plan;
 use flashd_hwmodel::netlist::Steps;
@@ -13,8 +13,8 @@ use flashd_hwmodel::rtl::{Design, PortPlace, Watched};
 /// What runs the jobs of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// Machine code that is made when the design is compiled, for processors with AVX2.
-    Native,
+    /// Machine code that is made when the design is compiled, for processors with these vectors.
+    Native(Vectors),
     /// Loops over the steps of each job.
     Interpreter,
 }
@@ -22,8 +22,8 @@ pub enum Backend {
 impl Backend {
     /// All that this machine can run, the fastest first.
     pub fn available() -> Vec<Backend> {
-        let native = Native::is_possible().then_some(Backend::Native);
-        native.into_iter().chain([Backend::Interpreter]).collect()
+        let native = Vectors::available().into_iter().map(Backend::Native);
+        native.chain([Backend::Interpreter]).collect()
     }
 
     /// The fastest.
@@ -56,7 +56,7 @@ impl Engine {
     /// The vector instructions, and whether they were made for the design.
     pub(crate) fn instructions(&self) -> String {
         match self {
-            Engine::Native(_) => "AVX2, machine code".to_string(),
+            Engine::Native(native) => format!("{}, machine code", native.vectors()),
             Engine::Interpreter(interpreter) => format!("{}, interpreted", interpreter.instructions()),
         }
     }
@@ -93,7 +93,7 @@ impl Compiled {
         let layout = Layout::of(design, &plan, 1);
         let mut memory = plan.fresh(1);
         let native = match backend {
-            Backend::Native => Native::new(&plan, &mut memory),
+            Backend::Native(vectors) => Native::new(&plan, &mut memory, vectors),
             Backend::Interpreter => None,
         };
         let engine = native.map_or_else(|| Engine::Interpreter(Interpreter::new(plan)), Engine::Native);

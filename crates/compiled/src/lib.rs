@@ -46,6 +46,7 @@ mod plan;
 pub use batch::Batch;
 pub use code::evaluate;
 pub use engine::{Backend, Compiled};
+pub use native::Vectors;
 
 /// Why a design cannot be compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -76,7 +76,7 @@ impl Plan {
         let events = Events::default();
         let mut layout = Layout { network: &network, places, memory: 0, tasks: Vec::new(), events };
         bundles.iter().filter(is_held).for_each(|bundle| layout.place(bundle));
-        let held = layout.memory.next_multiple_of(8);
+        let held = layout.memory.next_multiple_of(16);
         layout.memory = 2 * held;
         bundles.iter().filter(|bundle| !is_held(bundle)).for_each(|bundle| layout.place(bundle));
         for net in 0..network.same.len() {
@@ -109,10 +109,12 @@ impl Layout<'_> {
         let elements = match elements {
             1 => 1,
             2..=4 => 4,
-            more => more.next_multiple_of(8),
+            5..=8 => 8,
+            more => more.next_multiple_of(16),
         };
         if elements > 1 {
-            self.memory = self.memory.next_multiple_of(8);
+            // Of wide words, too, a vector begins where it does not lie across two lines of the cache.
+            self.memory = self.memory.next_multiple_of(if elements < 16 { 8 } else { 16 });
         } else if words(width) == 2 {
             self.memory = self.memory.next_multiple_of(2);
         }

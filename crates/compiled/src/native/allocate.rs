@@ -1,6 +1,6 @@
 //! Virtual registers to those that there are: one straight piece of code at a time, what is needed last is put away first.
 
-use super::assembler::{Address, Assembler, Code, Operand, op};
+use super::assembler::{Address, Assembler, Code, FIRST_BY, Length, Operand, SECOND_BY, op};
 
 /// A virtual register, written once.
 pub(super) type Virtual = u32;
@@ -18,14 +18,62 @@ pub(super) enum Home {
 /// An instruction on virtual registers. The last source may be in memory.
 #[derive(Clone, Debug)]
 pub(super) enum Instruction {
-    Two { code: Code, long: bool, to: Virtual, a: Virtual, b: Virtual, byte: Option<u8> },
-    One { code: Code, long: bool, to: Virtual, a: Virtual, byte: Option<u8> },
-    Shift { code: Code, kind: u8, long: bool, to: Virtual, a: Virtual, places: u8 },
-    Blend { long: bool, to: Virtual, otherwise: Virtual, then: Virtual, mask: Virtual },
-    High { to: Virtual, a: Virtual },
-    Gather { code: Code, long: bool, to: Virtual, index: Virtual, table: Address, bytes: u8 },
-    Entry { wide: bool, to: Virtual, index: Virtual, table: Address },
-    Store { code: Code, long: bool, a: Virtual, to: Address },
+    Two {
+        code: Code,
+        length: Length,
+        to: Virtual,
+        a: Virtual,
+        b: Virtual,
+        byte: Option<u8>,
+    },
+    One {
+        code: Code,
+        length: Length,
+        to: Virtual,
+        a: Virtual,
+        byte: Option<u8>,
+    },
+    Shift {
+        code: Code,
+        kind: u8,
+        length: Length,
+        to: Virtual,
+        a: Virtual,
+        places: u8,
+    },
+    Blend {
+        length: Length,
+        to: Virtual,
+        otherwise: Virtual,
+        then: Virtual,
+        mask: Virtual,
+    },
+    /// The upper half of a ymm or zmm.
+    High {
+        length: Length,
+        to: Virtual,
+        a: Virtual,
+    },
+    Gather {
+        code: Code,
+        length: Length,
+        to: Virtual,
+        index: Virtual,
+        table: Address,
+        bytes: u8,
+    },
+    Entry {
+        wide: bool,
+        to: Virtual,
+        index: Virtual,
+        table: Address,
+    },
+    Store {
+        code: Code,
+        length: Length,
+        a: Virtual,
+        to: Address,
+    },
 }
 
 impl Instruction {
@@ -55,19 +103,20 @@ impl Instruction {
     }
 }
 
-/// Registers that hold virtual ones; the last one is free for what an instruction needs beside.
+/// Registers that hold virtual ones; the last one is free for what an instruction needs beside. Of zmm there are twice as many.
 const REGISTERS: usize = 15;
 const SPARE: u8 = 15;
+const REGISTERS_OF_ZMM: usize = 32;
 
 /// Code for a list of instructions.
 pub(super) struct Allocator<'a> {
     assembler: &'a mut Assembler,
     homes: Vec<Home>,
-    long: Vec<bool>,
+    lengths: Vec<Length>,
     /// Of each virtual register, when it is read, the last time first.
     uses: Vec<Vec<u32>>,
     at: Vec<Option<u8>>,
-    holds: [Option<Virtual>; REGISTERS],
+    holds: Vec<Option<Virtual>>,
     /// The next word of memory in which something can be put away.
     room: &'a mut u32,
 }
@@ -78,7 +127,7 @@ impl<'a> Allocator<'a> {
         assembler: &'a mut Assembler,
         instructions: &[Instruction],
         homes: Vec<Home>,
-        long: Vec<bool>,
+        lengths: Vec<Length>,
         room: &'a mut u32,
     ) {
         let mut uses = vec![Vec::new(); homes.len()];
@@ -91,7 +140,9 @@ impl<'a> Allocator<'a> {
             instruction.sources().into_iter().flatten().for_each(|v| uses[v as usize].push(i as u32));
         }
         let at = vec![None; homes.len()];
-        let mut this = Allocator { assembler, homes, long, uses, at, holds: [None; REGISTERS], room };
+        let registers = if lengths.contains(&Length::Z) { REGISTERS_OF_ZMM } else { REGISTERS };
+        let holds = vec![None; registers];
+        let mut this = Allocator { assembler, homes, lengths, uses, at, holds, room };
         for (i, instruction) in instructions.iter().enumerate().filter(|(i, _)| read[*i]) {
             this.one(i as u32, instruction);
         }
@@ -99,10 +150,10 @@ impl<'a> Allocator<'a> {
 
     /// A register for something new; not one of the pinned.
     fn free(&mut self, pinned: &[u8]) -> u8 {
-        if let Some(register) = self.holds.iter().position(Option::is_none) {
-            return register as u8;
+        let candidates = (0..self.holds.len() as u8).filter(|register| !pinned.contains(register));
+        if let Some(register) = candidates.clone().find(|&register| self.holds[register as usize].is_none()) {
+            return register;
         }
-        let candidates = (0..REGISTERS as u8).filter(|register| !pinned.contains(register));
         let key = |&register: &u8| {
             let held = self.holds[register as usize].unwrap_or_default() as usize;
             (self.uses[held].last().copied(), !matches!(self.homes[held], Home::None))
@@ -117,9 +168,9 @@ impl<'a> Allocator<'a> {
         self.at[held as usize] = None;
         if let Home::None = self.homes[held as usize] {
             let to = Address::word(*self.room);
-            *self.room += 8;
-            let long = self.long[held as usize];
-            self.assembler.vector(op::STORE_DQU, long, register, 0, Operand::Memory(to), None);
+            let length = self.lengths[held as usize];
+            *self.room += length.max(Length::Y).words();
+            self.assembler.vector(op::STORE_DQU, length, register, 0, Operand::Memory(to), None);
             self.homes[held as usize] = Home::Whole(to);
         }
     }
@@ -134,13 +185,13 @@ impl<'a> Allocator<'a> {
             return register;
         }
         let register = self.free(pinned);
-        let long = self.long[v as usize];
+        let length = self.lengths[v as usize];
         let (code, from) = match self.homes[v as usize] {
             Home::Whole(from) => (op::MOVDQU, from),
             Home::By(code, from) => (code, from),
             Home::None => unreachable!("a value is somewhere"),
         };
-        self.assembler.vector(code, long, register, 0, Operand::Memory(from), None);
+        self.assembler.vector(code, length, register, 0, Operand::Memory(from), None);
         self.put(v, register);
         register
     }
@@ -159,32 +210,58 @@ impl<'a> Allocator<'a> {
 
     fn one(&mut self, now: u32, instruction: &Instruction) {
         match *instruction {
-            Instruction::Two { code, long, to, a, b, byte } => {
+            Instruction::Two { code, length, to, a, b, byte } => {
                 let turned = self.at[a as usize].is_none() && self.at[b as usize].is_some();
                 let (a, b) = if turned && commutes(code) { (b, a) } else { (a, b) };
                 let first = self.register(a, &self.pins(&[b]));
                 let second = self.operand(b, &[first]);
                 self.done(now, instruction);
                 let register = self.free(&[]);
-                self.assembler.vector(code, long, register, first, second, byte);
+                self.assembler.vector(code, length, register, first, second, byte);
                 self.put(to, register);
             }
-            Instruction::One { code, long, to, a, byte } => {
+            Instruction::One { code, length, to, a, byte } => {
                 let source = self.operand(a, &[]);
                 self.done(now, instruction);
                 let register = self.free(&[]);
-                self.assembler.vector(code, long, register, 0, source, byte);
+                self.assembler.vector(code, length, register, 0, source, byte);
                 self.put(to, register);
             }
-            Instruction::Shift { code, kind, long, to, a, places } => {
+            Instruction::Shift { code, kind, length, to, a, places } => {
                 let source = self.register(a, &[]);
                 self.done(now, instruction);
                 let register = self.free(&[]);
                 let source = Operand::Register(source);
-                self.assembler.vector(code, long, kind, register, source, Some(places));
+                self.assembler.vector(code, length, kind, register, source, Some(places));
                 self.put(to, register);
             }
-            Instruction::Blend { long, to, otherwise, then, mask } => {
+            Instruction::Blend { length: Length::Z, to, otherwise, then, mask } => {
+                let first = self.register(otherwise, &self.pins(&[then, mask]));
+                let mut pinned = self.pins(&[then]);
+                pinned.push(first);
+                let mask = self.register(mask, &pinned);
+                let second = self.operand(then, &[first, mask]);
+                self.done(now, instruction);
+                let is_free = |register: u8| self.holds[register as usize].is_none();
+                // One of the operands is lost.
+                let (register, other, table) = match () {
+                    () if is_free(first) => (first, mask, SECOND_BY),
+                    () if is_free(mask) => (mask, first, FIRST_BY),
+                    () => {
+                        let mut pinned = vec![first, mask];
+                        if let Operand::Register(second) = second {
+                            pinned.push(second);
+                        }
+                        let register = self.free(&pinned);
+                        let from = Operand::Register(first);
+                        self.assembler.vector(op::MOVDQU, Length::Z, register, 0, from, None);
+                        (register, mask, SECOND_BY)
+                    }
+                };
+                self.assembler.vector(op::TERNLOG, Length::Z, register, other, second, Some(table));
+                self.put(to, register);
+            }
+            Instruction::Blend { length, to, otherwise, then, mask } => {
                 let first = self.register(otherwise, &self.pins(&[then, mask]));
                 let mut pinned = self.pins(&[then]);
                 pinned.push(first);
@@ -192,23 +269,26 @@ impl<'a> Allocator<'a> {
                 let second = self.operand(then, &[first, mask]);
                 self.done(now, instruction);
                 let register = self.free(&[]);
-                self.assembler.vector(op::BLENDVB, long, register, first, second, Some(mask << 4));
+                self.assembler.vector(op::BLENDVB, length, register, first, second, Some(mask << 4));
                 self.put(to, register);
             }
-            Instruction::High { to, a } => {
+            Instruction::High { length, to, a } => {
                 let source = self.register(a, &[]);
                 self.done(now, instruction);
                 let register = self.free(&[]);
-                self.assembler.vector(op::EXTRACT, true, source, 0, Operand::Register(register), Some(1));
+                let code = if length == Length::Z { op::EXTRACT_HALF } else { op::EXTRACT };
+                self.assembler.vector(code, length, source, 0, Operand::Register(register), Some(1));
                 self.put(to, register);
             }
-            Instruction::Gather { code, long, to, index, table, bytes } => {
+            Instruction::Gather { code, length, to, index, table, bytes } => {
                 let index = self.register(index, &[]);
                 // What is gathered must not go where the index is.
                 let register = self.free(&[index]);
                 self.put(to, register);
-                self.assembler.vector(op::CMPEQD, long, SPARE, SPARE, Operand::Register(SPARE), None);
-                self.assembler.gather(code, long, [register, index, SPARE], table, bytes);
+                if length < Length::Z {
+                    self.assembler.vector(op::CMPEQD, length, SPARE, SPARE, Operand::Register(SPARE), None);
+                }
+                self.assembler.gather(code, length, [register, index, SPARE], table, bytes);
                 self.done(now, instruction);
             }
             Instruction::Entry { wide, to, index, table } => {
@@ -219,9 +299,9 @@ impl<'a> Allocator<'a> {
                 self.assembler.entry(wide, register, table);
                 self.put(to, register);
             }
-            Instruction::Store { code, long, a, to } => {
+            Instruction::Store { code, length, a, to } => {
                 let source = self.register(a, &[]);
-                self.assembler.vector(code, long, source, 0, Operand::Memory(to), None);
+                self.assembler.vector(code, length, source, 0, Operand::Memory(to), None);
                 self.done(now, instruction);
             }
         }

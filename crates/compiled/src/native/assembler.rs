@@ -1,29 +1,51 @@
-//! Machine code of x86-64: AVX2 in the encoding of three bytes, and the few other instructions around it.
+//! Machine code of x86-64: AVX2 in the encoding of three bytes (VEX), AVX-512 in that of four (EVEX), and the few other instructions
+//! around them.
 
-/// An instruction on vectors: its prefix, map and number, and the bit W.
+/// An instruction on vectors: its prefix, map and number, and the bit W of either encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Code {
     prefix: u8,
     map: u8,
-    w: u8,
+    vex_w: u8,
+    evex_w: u8,
     number: u8,
 }
 
 const fn code(prefix: u8, map: u8, w: u8, number: u8) -> Code {
-    Code { prefix, map, w, number }
+    Code { prefix, map, vex_w: w, evex_w: w, number }
+}
+
+/// An instruction on words of 64 bits, which only EVEX tells by W.
+const fn quad(prefix: u8, map: u8, number: u8) -> Code {
+    Code { prefix, map, vex_w: 0, evex_w: 1, number }
+}
+
+/// Which registers an instruction works on: xmm, ymm or zmm, of 128, 256 or 512 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Length {
+    X,
+    Y,
+    Z,
+}
+
+impl Length {
+    /// Words of 32 bits.
+    pub(super) fn words(self) -> u32 {
+        4 << self as u32
+    }
 }
 
 /// The instructions, by their names without the v that all of them have.
 pub(super) mod op {
-    use super::{Code, code};
+    use super::{Code, code, quad};
     pub(crate) const MOVDQU: Code = code(2, 1, 0, 0x6F);
     pub(crate) const STORE_DQU: Code = code(2, 1, 0, 0x7F);
     pub(crate) const MOVD: Code = code(1, 1, 0, 0x6E);
     pub(crate) const STORE_D: Code = code(1, 1, 0, 0x7E);
-    pub(crate) const MOVQ: Code = code(2, 1, 0, 0x7E);
-    pub(crate) const STORE_Q: Code = code(1, 1, 0, 0xD6);
+    pub(crate) const MOVQ: Code = quad(2, 1, 0x7E);
+    pub(crate) const STORE_Q: Code = quad(1, 1, 0xD6);
     pub(crate) const BROADCASTD: Code = code(1, 2, 0, 0x58);
-    pub(crate) const BROADCASTQ: Code = code(1, 2, 0, 0x59);
+    pub(crate) const BROADCASTQ: Code = quad(1, 2, 0x59);
     pub(crate) const MOVZXDQ: Code = code(1, 2, 0, 0x35);
     pub(crate) const MOVSXDQ: Code = code(1, 2, 0, 0x25);
     pub(crate) const AND: Code = code(1, 1, 0, 0xDB);
@@ -31,20 +53,20 @@ pub(super) mod op {
     pub(crate) const OR: Code = code(1, 1, 0, 0xEB);
     pub(crate) const XOR: Code = code(1, 1, 0, 0xEF);
     pub(crate) const ADDD: Code = code(1, 1, 0, 0xFE);
-    pub(crate) const ADDQ: Code = code(1, 1, 0, 0xD4);
+    pub(crate) const ADDQ: Code = quad(1, 1, 0xD4);
     pub(crate) const SUBD: Code = code(1, 1, 0, 0xFA);
-    pub(crate) const SUBQ: Code = code(1, 1, 0, 0xFB);
+    pub(crate) const SUBQ: Code = quad(1, 1, 0xFB);
     pub(crate) const MADDWD: Code = code(1, 1, 0, 0xF5);
     pub(crate) const MULLD: Code = code(1, 2, 0, 0x40);
-    pub(crate) const MULUDQ: Code = code(1, 1, 0, 0xF4);
+    pub(crate) const MULUDQ: Code = quad(1, 1, 0xF4);
     pub(crate) const SLLVD: Code = code(1, 2, 0, 0x47);
     pub(crate) const SLLVQ: Code = code(1, 2, 1, 0x47);
     pub(crate) const SRLVD: Code = code(1, 2, 0, 0x45);
     pub(crate) const SRLVQ: Code = code(1, 2, 1, 0x45);
     pub(crate) const CMPEQD: Code = code(1, 1, 0, 0x76);
-    pub(crate) const CMPEQQ: Code = code(1, 2, 0, 0x29);
+    pub(crate) const CMPEQQ: Code = quad(1, 2, 0x29);
     pub(crate) const CMPGTD: Code = code(1, 1, 0, 0x66);
-    pub(crate) const CMPGTQ: Code = code(1, 2, 0, 0x37);
+    pub(crate) const CMPGTQ: Code = quad(1, 2, 0x37);
     pub(crate) const TEST: Code = code(1, 2, 0, 0x17);
     pub(crate) const MINUD: Code = code(1, 2, 0, 0x3B);
     pub(crate) const SHUFPS: Code = code(0, 1, 0, 0xC6);
@@ -53,9 +75,20 @@ pub(super) mod op {
     pub(crate) const BLENDVB: Code = code(1, 3, 0, 0x4C);
     pub(crate) const GATHERDD: Code = code(1, 2, 0, 0x90);
     pub(crate) const GATHERDQ: Code = code(1, 2, 1, 0x90);
+    /// Of AVX-512 alone: halves of zmm, words and pairs of words by a vector of places, and what two masks or three vectors come to.
+    pub(crate) const EXTRACT_HALF: Code = code(1, 3, 1, 0x3B);
+    pub(crate) const PERMD: Code = code(1, 2, 0, 0x36);
+    pub(crate) const PERMQ_BY: Code = code(1, 2, 1, 0x36);
+    pub(crate) const TERNLOG: Code = code(1, 3, 0, 0x25);
+    /// Into a mask register, and from there all ones or none to each element.
+    pub(super) const COMPARE: Code = code(1, 3, 0, 0x1F);
+    pub(super) const COMPARE_Q: Code = code(1, 3, 1, 0x1F);
+    pub(super) const TEST_MASK: Code = code(1, 2, 0, 0x27);
+    pub(super) const FROM_MASK: Code = code(2, 2, 0, 0x38);
+    pub(super) const FROM_MASK_Q: Code = code(2, 2, 1, 0x38);
     /// Shifts by a number, whose kind is in the place of a register.
     pub(crate) const SHIFTD: Code = code(1, 1, 0, 0x72);
-    pub(crate) const SHIFTQ: Code = code(1, 1, 0, 0x73);
+    pub(crate) const SHIFTQ: Code = quad(1, 1, 0x73);
     pub(crate) const RIGHT: u8 = 2;
     pub(crate) const SIGNED_RIGHT: u8 = 4;
     pub(crate) const LEFT: u8 = 6;
@@ -75,9 +108,9 @@ impl Address {
         Address { offset: place as i32 * 4, scale: 0 }
     }
 
-    /// A word of memory that is there eight times.
-    pub(super) fn eight(place: u32) -> Address {
-        Address { offset: place as i32 * 32, scale: 0 }
+    /// A word of memory that is there so many times.
+    pub(super) fn beside(place: u32, times: u32) -> Address {
+        Address { offset: place as i32 * 4 * times as i32, scale: 0 }
     }
 
     pub(super) fn plus(self, bytes: i32) -> Address {
@@ -96,6 +129,27 @@ pub(super) enum Operand {
 const BASE: u8 = 7;
 const INDEX: u8 = 0;
 
+/// The mask register that code uses.
+const MASK: u8 = 1;
+
+/// Truth tables of TERNLOG, by the bits of its operands, the first one highest: the third where the second is high, otherwise the
+/// first; the same with the parts of the operands exchanged.
+pub(super) const SECOND_BY: u8 = 0xB8;
+pub(super) const FIRST_BY: u8 = 0xAC;
+
+/// What compares into a mask register, how, and what makes a vector of it.
+fn into_mask(code: Code) -> Option<(Code, u8, Code)> {
+    const EQUAL: u8 = 0;
+    const GREATER: u8 = 6;
+    match code {
+        op::CMPEQD => Some((op::COMPARE, EQUAL, op::FROM_MASK)),
+        op::CMPGTD => Some((op::COMPARE, GREATER, op::FROM_MASK)),
+        op::CMPEQQ => Some((op::COMPARE_Q, EQUAL, op::FROM_MASK_Q)),
+        op::CMPGTQ => Some((op::COMPARE_Q, GREATER, op::FROM_MASK_Q)),
+        _ => None,
+    }
+}
+
 /// A place in the code that is jumped to or from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place(usize);
@@ -111,21 +165,41 @@ impl Assembler {
         self.code.extend_from_slice(bytes);
     }
 
-    /// `register, other, operand`, with a byte behind.
+    /// `register, other, operand`, with a byte behind. Compared is as in AVX2, to all ones or none, also in zmm.
     pub(super) fn vector(
         &mut self,
         code: Code,
-        long: bool,
+        length: Length,
         register: u8,
         other: u8,
         operand: Operand,
         byte: Option<u8>,
     ) {
-        let extended = match operand {
-            Operand::Register(register) => register >> 3,
+        if length == Length::Z
+            && let Some((compare, kind, back)) = into_mask(code)
+        {
+            self.encoded(compare, length, MASK, other, operand, Some(kind));
+            self.encoded(back, length, register, 0, Operand::Register(MASK), None);
+            return;
+        }
+        self.encoded(code, length, register, other, operand, byte);
+    }
+
+    fn encoded(
+        &mut self,
+        code: Code,
+        length: Length,
+        register: u8,
+        other: u8,
+        operand: Operand,
+        byte: Option<u8>,
+    ) {
+        let last = match operand {
+            Operand::Register(register) => register,
             Operand::Memory(_) => 0,
         };
-        self.prefix(code, long, [register >> 3, 0, extended], other);
+        // The fifth bit of the last register is where that of an index is.
+        self.prefix(code, length, [register, other, last], [last >> 4, last >> 3], 0);
         match operand {
             Operand::Register(operand) => self.put(&[0xC0 | (register & 7) << 3 | operand & 7]),
             Operand::Memory(address) => self.address(register, address),
@@ -133,10 +207,26 @@ impl Assembler {
         self.code.extend(byte);
     }
 
-    fn prefix(&mut self, code: Code, long: bool, [r, x, b]: [u8; 3], other: u8) {
-        let first = (r ^ 1) << 7 | (x ^ 1) << 6 | (b ^ 1) << 5 | code.map;
-        let second = code.w << 7 | (!other & 15) << 3 | u8::from(long) << 2 | code.prefix;
-        self.put(&[0xC4, first, second, code.number]);
+    /// What stands before the operands: EVEX where VEX does not reach, for zmm and registers from 16 on. `x` and `b` are bits of the last
+    /// operand, `mask` is the register that says which elements are meant, if there is one.
+    fn prefix(
+        &mut self,
+        code: Code,
+        length: Length,
+        [register, other, last]: [u8; 3],
+        [x, b]: [u8; 2],
+        mask: u8,
+    ) {
+        let not = |bits: u8, places: u8| (!bits & 1) << places;
+        let first = not(register >> 3, 7) | not(x, 6) | not(b, 5) | code.map;
+        let second = (!other & 15) << 3 | code.prefix;
+        if length < Length::Z && (register | other | last) < 16 {
+            self.put(&[0xC4, first, code.vex_w << 7 | second | (length as u8) << 2, code.number]);
+        } else {
+            let first = first | not(register >> 4, 4);
+            let third = (length as u8) << 5 | not(other >> 4, 3) | mask;
+            self.put(&[0x62, first, code.evex_w << 7 | second | 4, third, code.number]);
+        }
     }
 
     fn address(&mut self, register: u8, Address { offset, scale }: Address) {
@@ -148,30 +238,55 @@ impl Assembler {
         self.put(&offset.to_le_bytes());
     }
 
-    /// Entries of a table of words of 4 or 8 bytes, by the vector `index`; `mask` is all ones before and spent behind.
+    /// Entries of a table of words of 4 or 8 bytes, by the vector `index`. Except in zmm `mask` is all ones before and spent behind.
     pub(super) fn gather(
         &mut self,
         code: Code,
-        long: bool,
+        length: Length,
         [register, index, mask]: [u8; 3],
         table: Address,
         bytes: u8,
     ) {
-        self.prefix(code, long, [register >> 3, index >> 3, 0], mask);
+        if length == Length::Z {
+            // All elements: kxnorw.
+            self.put(&[0xC5, 0xF4, 0x46, 0xC9]);
+            self.prefix(code, length, [register, index & 16, index], [index >> 3, 0], MASK);
+        } else {
+            self.prefix(code, length, [register, mask, index], [index >> 3, 0], 0);
+        }
         let scale = if bytes == 8 { 3 } else { 2 };
         self.put(&[0x84 | (register & 7) << 3, scale << 6 | (index & 7) << 3 | BASE]);
         self.put(&table.offset.to_le_bytes());
     }
 
+    /// Elements of `register` are those of `then` where `mask` is all ones. In zmm `then` may be in memory.
+    pub(super) fn blend(&mut self, length: Length, register: u8, then: Operand, mask: u8) {
+        match length {
+            Length::Z => self.vector(op::TERNLOG, length, register, mask, then, Some(SECOND_BY)),
+            _ => self.vector(op::BLENDVB, length, register, register, then, Some(mask << 4)),
+        }
+    }
+
+    /// Compares a vector with zero, for a jump.
+    pub(super) fn test(&mut self, length: Length, register: u8) {
+        let operand = Operand::Register(register);
+        if length < Length::Z {
+            return self.vector(op::TEST, length, register, 0, operand, None);
+        }
+        self.encoded(op::TEST_MASK, length, MASK, register, operand, None);
+        // kortestw.
+        self.put(&[0xC5, 0xF8, 0x98, 0xC9]);
+    }
+
     /// The index register is the low word of a vector.
     pub(super) fn index_from(&mut self, register: u8) {
-        self.vector(op::STORE_D, false, register, 0, Operand::Register(INDEX), None);
+        self.vector(op::STORE_D, Length::X, register, 0, Operand::Register(INDEX), None);
     }
 
     /// An entry of a table by the index register.
     pub(super) fn entry(&mut self, wide: bool, register: u8, table: Address) {
         let code = if wide { op::MOVQ } else { op::MOVD };
-        self.prefix(code, false, [register >> 3, 0, 0], 0);
+        self.prefix(code, Length::X, [register, 0, 0], [0, 0], 0);
         let scale = if wide { 3 } else { 2 };
         self.put(&[0x84 | (register & 7) << 3, scale << 6 | INDEX << 3 | BASE]);
         self.put(&table.offset.to_le_bytes());

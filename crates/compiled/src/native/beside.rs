@@ -1,6 +1,7 @@
-//! Eight runs of a design beside each other: a word of each of them is a vector. Controls are vectors, too, and masks.
+//! Runs of a design beside each other, as many as a vector has words: a word of each of them is a vector. Controls are vectors, too, and masks.
 
-use super::assembler::{Address, Assembler, Operand, Place, op};
+use super::Machine;
+use super::assembler::{Address, Assembler, Code, Length, Operand, Place, op};
 use super::pool::Pool;
 use crate::job::Rest;
 use crate::plan::{Held, Taken};
@@ -13,128 +14,150 @@ const SCRATCH: u8 = 2;
 const TAKEN: [u8; 2] = [4, 5];
 const RESET: [u8; 2] = [6, 7];
 
-fn load(code: &mut Assembler, register: u8, from: Address) {
-    code.vector(op::MOVDQU, true, register, 0, Operand::Memory(from), None);
+/// Code for runs beside each other.
+pub(super) struct Beside<'a> {
+    code: &'a mut Assembler,
+    machine: Machine,
 }
 
-fn store(code: &mut Assembler, register: u8, to: Address) {
-    code.vector(op::STORE_DQU, true, register, 0, Operand::Memory(to), None);
-}
-
-/// Words that go elsewhere.
-pub(super) fn copy(code: &mut Assembler, list: &[(u32, u32)]) {
-    for &(from, to) in list {
-        load(code, VALUE, Address::eight(from));
-        store(code, VALUE, Address::eight(to));
+impl Beside<'_> {
+    pub(super) fn new(code: &mut Assembler, machine: Machine) -> Beside<'_> {
+        Beside { code, machine }
     }
-}
 
-fn test(code: &mut Assembler, register: u8) {
-    code.vector(op::TEST, true, register, 0, Operand::Register(register), None);
-}
-
-/// Jumps past a job that may be left out in all runs; the jump.
-pub(super) fn leave_out(code: &mut Assembler, rest: &Rest) -> Place {
-    let seen = Address::eight(rest.seen);
-    let kept = |i: usize| Address::eight(rest.seen + 1 + i as u32);
-    load(code, VALUE, Address::eight(rest.gate));
-    test(code, VALUE);
-    let high = code.jump_if(false);
-    code.compare_zero(seen);
-    let mut differ = vec![code.jump_if(true)];
-    for (i, &other) in rest.others.iter().enumerate() {
-        load(code, VALUE, Address::eight(other));
-        code.vector(op::XOR, true, VALUE, VALUE, Operand::Memory(kept(i)), None);
-        test(code, VALUE);
-        differ.push(code.jump_if(false));
+    fn load(&mut self, register: u8, from: Address) {
+        self.vector(op::MOVDQU, register, 0, Operand::Memory(from));
     }
-    let skip = code.jump();
-    code.arrive(high);
-    code.store_number(seen, 0);
-    let run = code.jump();
-    differ.into_iter().for_each(|place| code.arrive(place));
-    code.store_number(seen, 1);
-    for (i, &other) in rest.others.iter().enumerate() {
-        load(code, VALUE, Address::eight(other));
-        store(code, VALUE, kept(i));
-    }
-    code.arrive(run);
-    skip
-}
 
-/// A mask for each part of a word.
-fn masks(code: &mut Assembler, to: [u8; 2], from: u8, wide: bool) {
-    if !wide {
-        code.vector(op::MOVDQU, true, to[0], 0, Operand::Register(from), None);
-        return;
+    fn store(&mut self, register: u8, to: Address) {
+        self.vector(op::STORE_DQU, register, 0, Operand::Memory(to));
     }
-    code.vector(op::EXTRACT, true, from, 0, Operand::Register(HELD), Some(1));
-    code.vector(op::MOVSXDQ, true, to[0], 0, Operand::Register(from), None);
-    code.vector(op::MOVSXDQ, true, to[1], 0, Operand::Register(HELD), None);
-}
 
-/// Registers capture.
-pub(super) fn hold(code: &mut Assembler, pool: &mut Pool, held: &Held) {
-    let mut end = None;
-    let controls: Vec<u32> = [held.gate, held.enable].into_iter().flatten().collect();
-    if let Some((&first, rest)) = controls.split_first() {
-        load(code, SCRATCH, Address::eight(first));
-        for &other in rest {
-            let other = Operand::Memory(Address::eight(other));
-            code.vector(op::AND, true, SCRATCH, SCRATCH, other, None);
+    fn vector(&mut self, code: Code, register: u8, other: u8, operand: Operand) {
+        self.code.vector(code, self.machine.longest, register, other, operand, None);
+    }
+
+    fn test(&mut self, register: u8) {
+        self.code.test(self.machine.longest, register);
+    }
+
+    fn blend(&mut self, register: u8, then: Operand, mask: u8) {
+        self.code.blend(self.machine.longest, register, then, mask);
+    }
+
+    /// Words that go elsewhere.
+    pub(super) fn copy(&mut self, list: &[(u32, u32)]) {
+        for &(from, to) in list {
+            self.load(VALUE, self.machine.word(from));
+            self.store(VALUE, self.machine.word(to));
         }
-        test(code, SCRATCH);
-        end = Some(code.jump_if(true));
-        if let Some(flag) = held.event {
-            code.store_number(Address::eight(flag), 1);
+    }
+
+    /// Jumps past a job that may be left out in all runs; the jump.
+    pub(super) fn leave_out(&mut self, rest: &Rest) -> Place {
+        let machine = self.machine;
+        let seen = machine.word(rest.seen);
+        let kept = |i: usize| machine.word(rest.seen + 1 + i as u32);
+        self.load(VALUE, machine.word(rest.gate));
+        self.test(VALUE);
+        let high = self.code.jump_if(false);
+        self.code.compare_zero(seen);
+        let mut differ = vec![self.code.jump_if(true)];
+        for (i, &other) in rest.others.iter().enumerate() {
+            self.load(VALUE, machine.word(other));
+            self.vector(op::XOR, VALUE, VALUE, Operand::Memory(kept(i)));
+            self.test(VALUE);
+            differ.push(self.code.jump_if(false));
         }
-        masks(code, TAKEN, SCRATCH, held.wide);
+        let skip = self.code.jump();
+        self.code.arrive(high);
+        self.code.store_number(seen, 0);
+        let run = self.code.jump();
+        differ.into_iter().for_each(|place| self.code.arrive(place));
+        self.code.store_number(seen, 1);
+        for (i, &other) in rest.others.iter().enumerate() {
+            self.load(VALUE, machine.word(other));
+            self.store(VALUE, kept(i));
+        }
+        self.code.arrive(run);
+        skip
     }
-    let mut reset_to = None;
-    if let Some((reset, value)) = held.reset {
-        load(code, SCRATCH, Address::eight(reset));
-        masks(code, RESET, SCRATCH, held.wide);
-        let value = if held.wide { value } else { value & u64::from(u32::MAX) | value << 32 };
-        reset_to = Some(Address::word(pool.constant(value)));
+
+    /// A mask for each part of a word.
+    fn masks(&mut self, to: [u8; 2], from: u8, wide: bool) {
+        if !wide {
+            return self.vector(op::MOVDQU, to[0], 0, Operand::Register(from));
+        }
+        let half = if self.machine.longest == Length::Z { op::EXTRACT_HALF } else { op::EXTRACT };
+        self.code.vector(half, self.machine.longest, from, 0, Operand::Register(HELD), Some(1));
+        self.vector(op::MOVSXDQ, to[0], 0, Operand::Register(from));
+        self.vector(op::MOVSXDQ, to[1], 0, Operand::Register(HELD));
     }
-    let size = 1 + u32::from(held.wide);
-    let one = |code: &mut Assembler, from: Address, to: Address| {
-        for part in 0..size as usize {
-            let (from, to) = (from.plus(32 * part as i32), to.plus(32 * part as i32));
-            load(code, VALUE, from);
-            if let Some(reset_to) = reset_to {
-                let mask = Some(RESET[part] << 4);
-                code.vector(op::BLENDVB, true, VALUE, VALUE, Operand::Memory(reset_to), mask);
+
+    /// Registers capture.
+    pub(super) fn hold(&mut self, pool: &mut Pool, held: &Held) {
+        let mut end = None;
+        let machine = self.machine;
+        let controls: Vec<u32> = [held.gate, held.enable].into_iter().flatten().collect();
+        if let Some((&first, rest)) = controls.split_first() {
+            self.load(SCRATCH, machine.word(first));
+            for &other in rest {
+                self.vector(op::AND, SCRATCH, SCRATCH, Operand::Memory(machine.word(other)));
             }
-            if !controls.is_empty() {
-                load(code, HELD, to);
-                let mask = Some(TAKEN[part] << 4);
-                code.vector(op::BLENDVB, true, VALUE, HELD, Operand::Register(VALUE), mask);
+            self.test(SCRATCH);
+            end = Some(self.code.jump_if(true));
+            if let Some(flag) = held.event {
+                self.code.store_number(machine.word(flag), 1);
             }
-            store(code, VALUE, to);
+            self.masks(TAKEN, SCRATCH, held.wide);
         }
-    };
-    let elements = held.words / size;
-    match &held.d {
-        Taken::Each(from) if elements > FEW => {
-            let at = |place: u32| Address { scale: size as u8, ..Address::eight(place) };
-            code.clear_index();
-            let start = code.here();
-            one(code, at(*from), at(held.next));
-            code.again(32, elements as i32 * 32, start);
+        let mut reset_to = None;
+        if let Some((reset, value)) = held.reset {
+            self.load(SCRATCH, machine.word(reset));
+            self.masks(RESET, SCRATCH, held.wide);
+            let value = if held.wide { value } else { value & u64::from(u32::MAX) | value << 32 };
+            reset_to = Some(Address::word(pool.constant(value)));
         }
-        taken => {
-            for i in 0..elements {
-                let from = match taken {
-                    Taken::Each(from) => from + i * size,
-                    Taken::Words(list) => list[(i * size) as usize],
-                };
-                one(code, Address::eight(from), Address::eight(held.next + i * size));
+        let size = 1 + u32::from(held.wide);
+        let apart = machine.longest.words() as i32 * 4;
+        let one = |this: &mut Self, from: Address, to: Address| {
+            for part in 0..size as usize {
+                let (from, to) = (from.plus(apart * part as i32), to.plus(apart * part as i32));
+                this.load(VALUE, from);
+                if let Some(reset_to) = reset_to {
+                    this.blend(VALUE, Operand::Memory(reset_to), RESET[part]);
+                }
+                if controls.is_empty() {
+                    this.store(VALUE, to);
+                } else {
+                    this.load(HELD, to);
+                    this.blend(HELD, Operand::Register(VALUE), TAKEN[part]);
+                    this.store(HELD, to);
+                }
+            }
+        };
+        let elements = held.words / size;
+        match &held.d {
+            Taken::Each(from) if elements > FEW => {
+                let at = |place: u32| Address { scale: size as u8, ..machine.word(place) };
+                self.code.clear_index();
+                let start = self.code.here();
+                one(self, at(*from), at(held.next));
+                self.code.again(apart, elements as i32 * apart, start);
+            }
+            taken => {
+                for i in 0..elements {
+                    let from = match taken {
+                        Taken::Each(from) => from + i * size,
+                        Taken::Words(list) => list[(i * size) as usize],
+                    };
+                    one(self, machine.word(from), machine.word(held.next + i * size));
+                }
             }
         }
-    }
-    if let Some(end) = end {
-        code.arrive(end);
+        if let Some(end) = end {
+            self.code.arrive(end);
+        }
     }
 }
 

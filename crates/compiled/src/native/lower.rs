@@ -1,14 +1,15 @@
 //! From the steps of a job to instructions on virtual registers.
 //!
-//! A block is one, four or eight elements. A word of at most 32 bits is *narrow*: an element of 32 bits. A wider one is *wide*, and
-//! eight of them are two parts. One bit is a mask, all ones or none, so that it selects and joins without being spread first. Bits
+//! A block is one, four, eight or, in zmm, sixteen elements. A word of at most 32 bits is *narrow*: an element of 32 bits. A wider one
+//! is *wide*, and eight or sixteen of them are two parts. One bit is a mask, all ones or none, so that it selects and joins without being spread first. Bits
 //! above the width of a word may be anything as long as nothing reads them: a word is *clean* if they are zero.
 
 mod steps;
 mod words;
 
+use super::Machine;
 use super::allocate::{Home, Instruction, Virtual};
-use super::assembler::{Address, Code, op};
+use super::assembler::{Address, Code, Length, op};
 use super::pool::Pool;
 use crate::job::{Job, Source};
 use crate::memory::words;
@@ -22,7 +23,44 @@ pub(super) enum Lanes {
     One,
     Four,
     Eight,
+    Sixteen,
 }
+
+impl Lanes {
+    /// The vectors of a block's narrow or wide words.
+    fn length(self, wide: bool) -> Length {
+        match self {
+            Lanes::One => Length::X,
+            Lanes::Four => {
+                if wide {
+                    Length::Y
+                } else {
+                    Length::X
+                }
+            }
+            Lanes::Eight => Length::Y,
+            Lanes::Sixteen => Length::Z,
+        }
+    }
+
+    /// Elements of a block.
+    pub(super) fn elements(self) -> u32 {
+        match self {
+            Lanes::One => 1,
+            Lanes::Four => 4,
+            Lanes::Eight => 8,
+            Lanes::Sixteen => 16,
+        }
+    }
+
+    /// How many vectors a wide word has.
+    fn parts(self) -> usize {
+        1 + usize::from(matches!(self, Lanes::Eight | Lanes::Sixteen))
+    }
+}
+
+/// The order that takes pairs of words apart which two vectors have by turns.
+const UNMIXED: [u64; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
 
 /// A wide word: its two halves of the block, or twice the same.
 type Wide = [Virtual; 2];
@@ -45,7 +83,7 @@ struct Forms {
 pub(super) struct Lowered {
     pub(super) instructions: Vec<Instruction>,
     pub(super) homes: Vec<Home>,
-    pub(super) long: Vec<bool>,
+    pub(super) lengths: Vec<Length>,
 }
 
 pub(super) struct Lower<'a> {
@@ -54,11 +92,11 @@ pub(super) struct Lower<'a> {
     pub(super) lanes: Lanes,
     /// Addresses move with the index register.
     pub(super) moves: bool,
-    /// What lies beside each other is not the elements of a job, but what they are in eight runs.
-    pub(super) beside: bool,
+    /// With runs beside each other, what lies so is not the elements of a job, but what they are in those runs.
+    pub(super) machine: Machine,
     out: Lowered,
     forms: Vec<Forms>,
-    constants: HashMap<(u64, bool), Virtual>,
+    constants: HashMap<(u64, Length), Virtual>,
 }
 
 impl<'a> Lower<'a> {
@@ -66,12 +104,12 @@ impl<'a> Lower<'a> {
     pub(super) fn block(
         job: &'a Job,
         pool: &'a mut Pool,
-        [moves, beside]: [bool; 2],
-        lanes: Lanes,
+        moves: bool,
+        (machine, lanes): (Machine, Lanes),
     ) -> Lowered {
         let forms = vec![Forms::default(); job.steps.steps.len()];
-        let out = Lowered { instructions: Vec::new(), homes: Vec::new(), long: Vec::new() };
-        let mut this = Lower { job, pool, lanes, moves, beside, out, forms, constants: HashMap::new() };
+        let out = Lowered { instructions: Vec::new(), homes: Vec::new(), lengths: Vec::new() };
+        let mut this = Lower { job, pool, lanes, moves, machine, out, forms, constants: HashMap::new() };
         for i in 0..job.steps.steps.len() as u32 {
             this.step(i);
         }
@@ -81,29 +119,37 @@ impl<'a> Lower<'a> {
         this.out
     }
 
-    fn long(&self, wide: bool) -> bool {
-        match self.lanes {
-            Lanes::One => false,
-            Lanes::Four => wide,
-            Lanes::Eight => true,
-        }
+    fn length(&self, wide: bool) -> Length {
+        self.lanes.length(wide)
     }
 
-    /// How many parts a wide word has.
     fn parts(&self) -> usize {
-        1 + usize::from(self.lanes == Lanes::Eight)
+        self.lanes.parts()
     }
 
-    fn fresh(&mut self, home: Home, long: bool) -> Virtual {
+    /// Bytes from the first part of a wide word to the second.
+    fn apart(&self) -> i32 {
+        self.length(true).words() as i32 * 4
+    }
+
+    /// The upper half of a vector.
+    fn upper(&mut self, length: Length, a: Virtual) -> Virtual {
+        let half = if length == Length::Z { Length::Y } else { Length::X };
+        let to = self.fresh(Home::None, half);
+        self.out.instructions.push(Instruction::High { length, to, a });
+        to
+    }
+
+    fn fresh(&mut self, home: Home, length: Length) -> Virtual {
         self.out.homes.push(home);
-        self.out.long.push(long);
+        self.out.lengths.push(length);
         self.out.homes.len() as u32 - 1
     }
 
     fn two(&mut self, code: Code, wide: bool, a: Virtual, b: Virtual) -> Virtual {
-        let long = self.long(wide);
-        let to = self.fresh(Home::None, long);
-        self.out.instructions.push(Instruction::Two { code, long, to, a, b, byte: None });
+        let length = self.length(wide);
+        let to = self.fresh(Home::None, length);
+        self.out.instructions.push(Instruction::Two { code, length, to, a, b, byte: None });
         to
     }
 
@@ -119,10 +165,10 @@ impl<'a> Lower<'a> {
         if places == 0 {
             return a;
         }
-        let (long, code) = (self.long(wide), if wide { op::SHIFTQ } else { op::SHIFTD });
-        let to = self.fresh(Home::None, long);
+        let (length, code) = (self.length(wide), if wide { op::SHIFTQ } else { op::SHIFTD });
+        let to = self.fresh(Home::None, length);
         let places = places as u8;
-        self.out.instructions.push(Instruction::Shift { code, kind, long, to, a, places });
+        self.out.instructions.push(Instruction::Shift { code, kind, length, to, a, places });
         to
     }
 
@@ -134,22 +180,22 @@ impl<'a> Lower<'a> {
         }
     }
 
-    fn one(&mut self, code: Code, long: bool, a: Virtual) -> Virtual {
-        let to = self.fresh(Home::None, long);
-        self.out.instructions.push(Instruction::One { code, long, to, a, byte: None });
+    fn one(&mut self, code: Code, length: Length, a: Virtual) -> Virtual {
+        let to = self.fresh(Home::None, length);
+        self.out.instructions.push(Instruction::One { code, length, to, a, byte: None });
         to
     }
 
     /// A number in every element.
     fn constant(&mut self, value: u64, wide: bool) -> Virtual {
         let value = if wide { value } else { value & ones(32) | value << 32 };
-        let long = self.long(wide);
-        if let Some(&known) = self.constants.get(&(value, long)) {
+        let length = self.length(wide);
+        if let Some(&known) = self.constants.get(&(value, length)) {
             return known;
         }
         let home = Home::Whole(Address::word(self.pool.constant(value)));
-        let constant = self.fresh(home, long);
-        self.constants.insert((value, long), constant);
+        let constant = self.fresh(home, length);
+        self.constants.insert((value, length), constant);
         constant
     }
 
@@ -194,27 +240,34 @@ impl<'a> Lower<'a> {
             Lanes::One if pattern == 0x88 => a,
             Lanes::One => self.shift(op::RIGHT, true, a, 32),
             Lanes::Four => {
-                let high = self.fresh(Home::None, false);
-                self.out.instructions.push(Instruction::High { to: high, a });
-                let to = self.fresh(Home::None, false);
-                let byte = Some(pattern);
-                let code = op::SHUFPS;
-                self.out.instructions.push(Instruction::Two { code, long: false, to, a, b: high, byte });
-                to
+                let high = self.upper(Length::Y, a);
+                self.shuffle(Length::X, [a, high], pattern)
             }
-            Lanes::Eight => {
-                let mixed = self.fresh(Home::None, true);
-                let (code, long, byte) = (op::SHUFPS, true, Some(pattern));
-                self.out.instructions.push(Instruction::Two { code, long, to: mixed, a, b, byte });
+            Lanes::Eight | Lanes::Sixteen => {
+                let length = self.length(true);
+                let mixed = self.shuffle(length, [a, b], pattern);
                 if a == b {
                     return mixed;
                 }
-                let to = self.fresh(Home::None, true);
+                if length == Length::Z {
+                    let order = Home::Whole(Address::word(self.pool.table(&UNMIXED, true)));
+                    let order = self.fresh(order, length);
+                    return self.two(op::PERMQ_BY, true, order, mixed);
+                }
+                let to = self.fresh(Home::None, length);
                 let (code, byte) = (op::PERMQ, Some(0xD8));
-                self.out.instructions.push(Instruction::One { code, long, to, a: mixed, byte });
+                self.out.instructions.push(Instruction::One { code, length, to, a: mixed, byte });
                 to
             }
         }
+    }
+
+    /// Words of two vectors, by a pattern, in each 128 bits.
+    fn shuffle(&mut self, length: Length, [a, b]: Wide, pattern: u8) -> Virtual {
+        let to = self.fresh(Home::None, length);
+        let (code, byte) = (op::SHUFPS, Some(pattern));
+        self.out.instructions.push(Instruction::Two { code, length, to, a, b, byte });
+        to
     }
 
     /// The word as wide elements; above its width may be anything.
@@ -233,10 +286,11 @@ impl<'a> Lower<'a> {
                 // Straight from memory.
                 Source::Each(at) if self.lanes != Lanes::One => {
                     let from = self.address(at, 1);
-                    let first = self.fresh(Home::By(op::MOVZXDQ, from), true);
+                    let (length, apart) = (self.length(true), self.apart() / 2);
+                    let first = self.fresh(Home::By(op::MOVZXDQ, from), length);
                     match self.parts() {
                         1 => [first; 2],
-                        _ => [first, self.fresh(Home::By(op::MOVZXDQ, from.plus(16)), true)],
+                        _ => [first, self.fresh(Home::By(op::MOVZXDQ, from.plus(apart)), length)],
                     }
                 }
                 _ => {
@@ -255,14 +309,13 @@ impl<'a> Lower<'a> {
     }
 
     fn spread(&mut self, code: Code, narrow: Virtual) -> Wide {
-        let long = self.long(true);
-        let first = self.one(code, long, narrow);
+        let length = self.length(true);
+        let first = self.one(code, length, narrow);
         if self.parts() == 1 {
             return [first; 2];
         }
-        let high = self.fresh(Home::None, false);
-        self.out.instructions.push(Instruction::High { to: high, a: narrow });
-        [first, self.one(code, long, high)]
+        let high = self.upper(length, narrow);
+        [first, self.one(code, length, high)]
     }
 
     /// A narrow word with zeros above it; a mask is what it is.
@@ -323,8 +376,7 @@ impl<'a> Lower<'a> {
     }
 
     fn address(&self, place: u32, scale: u8) -> Address {
-        let word = if self.beside { Address::eight(place) } else { Address::word(place) };
-        Address { scale: if self.moves { scale } else { 0 }, ..word }
+        Address { scale: if self.moves { scale } else { 0 }, ..self.machine.word(place) }
     }
 
     fn set(&mut self, i: u32, narrow: Virtual, clean: bool) {
@@ -341,45 +393,45 @@ impl<'a> Lower<'a> {
 
     fn input(&mut self, i: u32, source: Source) {
         let wide = self.is_wide(i);
-        let long = self.long(wide);
+        let (length, apart) = (self.length(wide), self.apart());
         let home = |code, place| Home::By(code, Address::word(place));
         match (source, wide, self.lanes) {
             (Source::Shared(at) | Source::Each(at), false, Lanes::One) => {
-                let narrow = self.fresh(home(op::MOVD, at), false);
+                let narrow = self.fresh(home(op::MOVD, at), Length::X);
                 self.set(i, narrow, true);
             }
             (Source::Shared(at) | Source::Each(at), true, Lanes::One) => {
-                let wide = self.fresh(home(op::MOVQ, at), false);
+                let wide = self.fresh(home(op::MOVQ, at), Length::X);
                 self.set_wide(i, [wide; 2], true);
             }
-            (Source::Shared(at), false, _) if self.beside => {
-                let narrow = self.fresh(Home::Whole(Address::eight(at)), true);
+            (Source::Shared(at), false, _) if self.machine.is_beside() => {
+                let narrow = self.fresh(Home::Whole(self.machine.word(at)), length);
                 self.set(i, narrow, true);
             }
-            (Source::Shared(at), true, _) if self.beside => {
-                let from = Address::eight(at);
-                let first = self.fresh(Home::Whole(from), true);
-                let second = self.fresh(Home::Whole(from.plus(32)), true);
+            (Source::Shared(at), true, _) if self.machine.is_beside() => {
+                let from = self.machine.word(at);
+                let first = self.fresh(Home::Whole(from), length);
+                let second = self.fresh(Home::Whole(from.plus(apart)), length);
                 self.set_wide(i, [first, second], true);
             }
             (Source::Shared(at), false, _) => {
-                let narrow = self.fresh(home(op::BROADCASTD, at), long);
+                let narrow = self.fresh(home(op::BROADCASTD, at), length);
                 self.set(i, narrow, true);
             }
             (Source::Shared(at), true, _) => {
-                let wide = self.fresh(home(op::BROADCASTQ, at), long);
+                let wide = self.fresh(home(op::BROADCASTQ, at), length);
                 self.set_wide(i, [wide; 2], true);
             }
             (Source::Each(at), false, _) => {
-                let narrow = self.fresh(Home::Whole(self.address(at, 1)), long);
+                let narrow = self.fresh(Home::Whole(self.address(at, 1)), length);
                 self.set(i, narrow, true);
             }
             (Source::Each(at), true, _) => {
                 let from = self.address(at, 2);
-                let first = self.fresh(Home::Whole(from), true);
+                let first = self.fresh(Home::Whole(from), length);
                 let second = match self.parts() {
                     1 => first,
-                    _ => self.fresh(Home::Whole(from.plus(32)), true),
+                    _ => self.fresh(Home::Whole(from.plus(apart)), length),
                 };
                 self.set_wide(i, [first, second], true);
             }
@@ -388,24 +440,25 @@ impl<'a> Lower<'a> {
 
     fn store(&mut self, output: u32, at: u32) {
         let width = self.width(output);
-        let store = |code, long, a, to| Instruction::Store { code, long, a, to };
+        let store = |code, length, a, to| Instruction::Store { code, length, a, to };
         let store = match (words(width), self.lanes) {
             (1, Lanes::One) => {
                 let a = self.clean(output);
-                vec![store(op::STORE_D, false, a, Address::word(at))]
+                vec![store(op::STORE_D, Length::X, a, Address::word(at))]
             }
             (1, _) => {
                 let a = self.clean(output);
-                vec![store(op::STORE_DQU, self.long(false), a, self.address(at, 1))]
+                vec![store(op::STORE_DQU, self.length(false), a, self.address(at, 1))]
             }
             (_, Lanes::One) => {
                 let a = self.clean_wide(output)[0];
-                vec![store(op::STORE_Q, false, a, Address::word(at))]
+                vec![store(op::STORE_Q, Length::X, a, Address::word(at))]
             }
             _ => {
                 let (wide, to) = (self.clean_wide(output), self.address(at, 2));
+                let (length, apart) = (self.length(true), self.apart());
                 let parts = wide.into_iter().take(self.parts()).zip(0..);
-                parts.map(|(a, part)| store(op::STORE_DQU, true, a, to.plus(32 * part))).collect()
+                parts.map(|(a, part)| store(op::STORE_DQU, length, a, to.plus(apart * part))).collect()
             }
         };
         self.out.instructions.extend(store);

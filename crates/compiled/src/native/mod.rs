@@ -1,7 +1,8 @@
-//! Jobs as machine code for processors with AVX2.
+//! Jobs as machine code for processors with AVX2 or AVX-512.
 //!
-//! Made here and not by a library: what is needed are some forty instructions on vectors of 256 bits, with a shift by a word of its own in
-//! each element and a blend, in straight pieces of code. The well-kept code generators for Rust know vectors of 128 bits without such shifts.
+//! Made here and not by a library: what is needed are some fifty instructions on vectors of 256 or 512 bits, with a shift by a word of its
+//! own in each element and a blend, in straight pieces of code. The well-kept code generators for Rust know vectors of 128 bits without such
+//! shifts.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -9,7 +10,7 @@
 //! | `allocate` | virtual registers to those that there are |
 //! | `assembler` | instructions to bytes |
 //! | `pool` | constants and tables |
-//! | `beside` | what is different where eight runs lie beside each other |
+//! | `beside` | what is different where runs lie beside each other |
 
 mod allocate;
 mod assembler;
@@ -20,10 +21,85 @@ mod pool;
 use crate::job::{Job, Rest, Task};
 use crate::plan::{Held, Plan, SLACK, Taken};
 use allocate::Allocator;
-use assembler::{Address, Assembler, Operand, Place, op};
+use assembler::{Address, Assembler, Length, Operand, Place, op};
+use beside::Beside;
 use lower::{Lanes, Lower};
 use memmap2::{Mmap, MmapMut};
 use pool::Pool;
+
+/// Vectors that code can be made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vectors {
+    /// 256 bits.
+    Avx2,
+    /// 512 bits: AVX-512 with F, BW, DQ and VL.
+    Avx512,
+}
+
+impl Vectors {
+    /// Those that this machine has, the longest first.
+    pub(crate) fn available() -> Vec<Vectors> {
+        let long = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        match is_x86_feature_detected!("avx2") {
+            true if long => vec![Vectors::Avx512, Vectors::Avx2],
+            true => vec![Vectors::Avx2],
+            false => Vec::new(),
+        }
+    }
+
+    fn longest(self) -> Length {
+        match self {
+            Vectors::Avx2 => Length::Y,
+            Vectors::Avx512 => Length::Z,
+        }
+    }
+
+    /// Runs of a design that lie beside each other: each word of memory is a vector.
+    pub(crate) fn beside(self) -> usize {
+        self.longest().words() as usize
+    }
+}
+
+impl std::fmt::Display for Vectors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Vectors::Avx2 => "AVX2",
+            Vectors::Avx512 => "AVX-512",
+        })
+    }
+}
+
+/// What code is made for.
+#[derive(Clone, Copy)]
+struct Machine {
+    longest: Length,
+    /// Runs beside each other: one, or as many as a vector has words.
+    runs: u32,
+}
+
+impl Machine {
+    fn is_beside(self) -> bool {
+        self.runs > 1
+    }
+
+    /// A word of memory, of all runs.
+    fn word(self, place: u32) -> Address {
+        Address::beside(place, self.runs)
+    }
+
+    /// How a job is cut into blocks.
+    fn lanes(self, elements: u32) -> Lanes {
+        match (if self.is_beside() { self.runs } else { elements }, self.longest) {
+            (1, _) => Lanes::One,
+            (2..=4, _) => Lanes::Four,
+            (9.., Length::Z) => Lanes::Sixteen,
+            _ => Lanes::Eight,
+        }
+    }
+}
 
 /// Code for a plan.
 pub(crate) struct Native {
@@ -32,55 +108,59 @@ pub(crate) struct Native {
     capture: usize,
     /// Words of memory that the code reaches.
     memory: usize,
+    vectors: Vectors,
 }
 
 impl Native {
-    /// Whether this machine runs the code.
-    pub(crate) fn is_possible() -> bool {
-        is_x86_feature_detected!("avx2")
+    /// Code for a plan, for a machine that has these vectors, if it lets code be made. `memory` grows to what the code needs.
+    pub(crate) fn new(plan: &Plan, memory: &mut Vec<u32>, vectors: Vectors) -> Option<Native> {
+        Native::of(plan, memory, vectors, 1)
     }
 
-    /// Code for a plan, if this machine runs it and lets code be made. `memory` grows to what the code needs.
-    pub(crate) fn new(plan: &Plan, memory: &mut Vec<u32>) -> Option<Native> {
-        Native::of(plan, memory, false)
+    /// The same for [so many](Vectors::beside) runs of a design at once: each word of memory is there as often.
+    pub(crate) fn beside(plan: &Plan, memory: &mut Vec<u32>, vectors: Vectors) -> Option<Native> {
+        Native::of(plan, memory, vectors, vectors.beside() as u32)
     }
 
-    /// The same for [`BESIDE`] runs of a design at once: each word of memory is there as often.
-    pub(crate) fn beside(plan: &Plan, memory: &mut Vec<u32>) -> Option<Native> {
-        Native::of(plan, memory, true)
-    }
-
-    fn of(plan: &Plan, memory: &mut Vec<u32>, beside: bool) -> Option<Native> {
-        if !Native::is_possible() {
+    fn of(plan: &Plan, memory: &mut Vec<u32>, vectors: Vectors, runs: u32) -> Option<Native> {
+        if !Vectors::available().contains(&vectors) {
             return None;
         }
         let mut code = Assembler::default();
-        let mut pool = Pool::new(if beside { plan.memory * BESIDE as u32 } else { plan.memory });
+        let machine = Machine { longest: vectors.longest(), runs };
+        let mut pool = Pool::new(plan.memory * runs, machine.longest.words());
         for task in &plan.tasks {
             match task {
-                Task::Copy(list) if beside => beside::copy(&mut code, list),
+                Task::Copy(list) if machine.is_beside() => Beside::new(&mut code, machine).copy(list),
                 Task::Copy(list) => {
                     for &(from, to) in list {
                         code.copy_word(Address::word(from), Address::word(to));
                     }
                 }
-                Task::Run(job) => run(&mut code, &mut pool, job, beside),
+                Task::Run(job) => run(&mut code, &mut pool, job, machine),
             }
         }
         for &flag in &plan.events {
-            code.store_number(flag_at(flag, beside), 0);
+            code.store_number(machine.word(flag), 0);
         }
         code.finish();
         let capture = code.code.len();
         for held in &plan.registers {
-            if beside { beside::hold(&mut code, &mut pool, held) } else { hold(&mut code, held) }
+            match machine.is_beside() {
+                true => Beside::new(&mut code, machine).hold(&mut pool, held),
+                false => hold(&mut code, held, machine),
+            }
         }
         code.finish();
         memory.resize((pool.end + SLACK) as usize, 0);
         pool.words.iter().for_each(|&(at, word)| memory[at as usize] = word);
         let mut map = MmapMut::map_anon(code.code.len()).ok()?;
         map.copy_from_slice(&code.code);
-        Some(Native { code: map.make_exec().ok()?, capture, memory: memory.len() })
+        Some(Native { code: map.make_exec().ok()?, capture, memory: memory.len(), vectors })
+    }
+
+    pub(crate) fn vectors(&self) -> Vectors {
+        self.vectors
     }
 
     pub(crate) fn settle(&self, memory: &mut [u32]) {
@@ -104,49 +184,37 @@ impl Native {
     }
 }
 
-/// Runs beside each other.
-pub(crate) const BESIDE: usize = 8;
-
-/// Elements of a block.
-const BLOCK: u32 = 8;
-
-fn run(code: &mut Assembler, pool: &mut Pool, job: &Job, beside: bool) {
-    let quiet = unless(code, &job.when, beside);
-    let leave = if beside { beside::leave_out } else { leave_out };
-    let skip = job.rest.as_ref().map(|rest| leave(code, rest));
-    let lanes = match job.elements {
-        _ if beside => Lanes::Eight,
-        1 => Lanes::One,
-        2..=4 => Lanes::Four,
-        _ => Lanes::Eight,
-    };
-    let blocks = if beside { job.elements } else { job.elements.div_ceil(BLOCK) };
+fn run(code: &mut Assembler, pool: &mut Pool, job: &Job, machine: Machine) {
+    let quiet = unless(code, &job.when, machine);
+    let skip = job.rest.as_ref().map(|rest| match machine.is_beside() {
+        true => Beside::new(code, machine).leave_out(rest),
+        false => leave_out(code, rest),
+    });
+    let lanes = machine.lanes(job.elements);
+    let block = lanes.elements();
+    let blocks = if machine.is_beside() { job.elements } else { job.elements.div_ceil(block) };
     let moves = blocks > 1;
     if moves {
         code.clear_index();
     }
     let start = code.here();
-    let lowered = Lower::block(job, pool, [moves, beside], lanes);
-    Allocator::emit(code, &lowered.instructions, lowered.homes, lowered.long, &mut pool.end);
+    let lowered = Lower::block(job, pool, moves, (machine, lanes));
+    Allocator::emit(code, &lowered.instructions, lowered.homes, lowered.lengths, &mut pool.end);
     if moves {
-        code.again(BLOCK as i32 * 4, (blocks * BLOCK) as i32 * 4, start);
+        code.again(block as i32 * 4, (blocks * block) as i32 * 4, start);
     }
     skip.into_iter().chain(quiet).for_each(|place| code.arrive(place));
 }
 
-fn flag_at(flag: u32, beside: bool) -> Address {
-    if beside { Address::eight(flag) } else { Address::word(flag) }
-}
-
 /// Jumps past a job if none of the events has happened that it has to run at; the jump.
-fn unless(code: &mut Assembler, when: &[u32], beside: bool) -> Option<Place> {
+fn unless(code: &mut Assembler, when: &[u32], machine: Machine) -> Option<Place> {
     let (&last, others) = when.split_last()?;
     let mut happened = Vec::new();
     for &flag in others {
-        code.compare_zero(flag_at(flag, beside));
+        code.compare_zero(machine.word(flag));
         happened.push(code.jump_if(false));
     }
-    code.compare_zero(flag_at(last, beside));
+    code.compare_zero(machine.word(last));
     let quiet = code.jump_if(true);
     happened.into_iter().for_each(|place| code.arrive(place));
     Some(quiet)
@@ -179,7 +247,7 @@ fn leave_out(code: &mut Assembler, rest: &Rest) -> Place {
 }
 
 /// Registers capture.
-fn hold(code: &mut Assembler, held: &Held) {
+fn hold(code: &mut Assembler, held: &Held, machine: Machine) {
     let mut ends = Vec::new();
     for control in [held.gate, held.enable].into_iter().flatten() {
         code.compare_zero(Address::word(control));
@@ -205,31 +273,34 @@ fn hold(code: &mut Assembler, held: &Held) {
                 code.copy_word(Address::word(from), Address::word(to));
             }
         }
-        Taken::Each(from) => copy(code, *from, held.next, held.words),
+        Taken::Each(from) => copy(code, *from, held.next, held.words, machine),
     }
     ends.into_iter().for_each(|end| code.arrive(end));
 }
 
 /// Copies words that lie beside each other.
-fn copy(code: &mut Assembler, from: u32, to: u32, words: u32) {
-    let vector = |code: &mut Assembler, long: bool, offset: u32, scale: u8| {
+fn copy(code: &mut Assembler, from: u32, to: u32, words: u32, machine: Machine) {
+    let vector = |code: &mut Assembler, length: Length, offset: u32, scale: u8| {
         let at = |place: u32| Operand::Memory(Address { scale, ..Address::word(place + offset) });
-        code.vector(op::MOVDQU, long, 0, 0, at(from), None);
-        code.vector(op::STORE_DQU, long, 0, 0, at(to), None);
+        code.vector(op::MOVDQU, length, 0, 0, at(from), None);
+        code.vector(op::STORE_DQU, length, 0, 0, at(to), None);
     };
-    let whole = words / 8 * 8;
+    let step = machine.longest.words();
+    let whole = words / step * step;
     if whole > LONG {
         code.clear_index();
         let start = code.here();
-        vector(code, true, 0, 1);
-        code.again(32, whole as i32 * 4, start);
+        vector(code, machine.longest, 0, 1);
+        code.again(step as i32 * 4, whole as i32 * 4, start);
     } else {
-        (0..whole).step_by(8).for_each(|offset| vector(code, true, offset, 0));
+        (0..whole).step_by(step as usize).for_each(|offset| vector(code, machine.longest, offset, 0));
     }
     let mut done = whole;
-    if words - done >= 4 {
-        vector(code, false, done, 0);
-        done += 4;
+    for length in [Length::Y, Length::X] {
+        if words - done >= length.words() {
+            vector(code, length, done, 0);
+            done += length.words();
+        }
     }
     for offset in done..words {
         code.copy_word(Address::word(from + offset), Address::word(to + offset));

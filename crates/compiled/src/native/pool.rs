@@ -7,15 +7,16 @@ pub(super) struct Pool {
     /// The first word that is free.
     pub(super) end: u32,
     pub(super) words: Vec<(u32, u32)>,
+    vector: u32,
     constants: HashMap<u64, u32>,
     tables: HashMap<(Vec<u64>, bool), u32>,
 }
 
 impl Pool {
-    /// A pool from a word of memory on.
-    pub(super) fn new(start: u32) -> Pool {
-        let end = start.next_multiple_of(8);
-        Pool { end, words: Vec::new(), constants: HashMap::new(), tables: HashMap::new() }
+    /// A pool from a word of memory on, for vectors of so many words.
+    pub(super) fn new(start: u32, vector: u32) -> Pool {
+        let end = start.next_multiple_of(vector);
+        Pool { end, vector, words: Vec::new(), constants: HashMap::new(), tables: HashMap::new() }
     }
 
     /// Where a vector is that is full of a number of 64 bits.
@@ -23,7 +24,7 @@ impl Pool {
         if let Some(&known) = self.constants.get(&value) {
             return known;
         }
-        let at = self.table(&[value; 4], true);
+        let at = self.table(&vec![value; self.vector as usize / 2], true);
         self.constants.insert(value, at);
         at
     }
@@ -41,7 +42,7 @@ impl Pool {
             }
             self.end += 1 + u32::from(wide);
         }
-        self.end = self.end.next_multiple_of(8);
+        self.end = self.end.next_multiple_of(self.vector);
         self.tables.insert((entries.to_vec(), wide), at);
         at
     }

@@ -127,9 +127,9 @@ impl Lower<'_> {
     }
 
     fn blend(&mut self, wide: bool, mask: Virtual, then: Virtual, otherwise: Virtual) -> Virtual {
-        let long = self.long(wide);
-        let to = self.fresh(Home::None, long);
-        self.out.instructions.push(Instruction::Blend { long, to, otherwise, then, mask });
+        let length = self.length(wide);
+        let to = self.fresh(Home::None, length);
+        self.out.instructions.push(Instruction::Blend { length, to, otherwise, then, mask });
         to
     }
 
@@ -140,7 +140,6 @@ impl Lower<'_> {
             _ => entries.to_vec(),
         };
         let wide = width > 32;
-        let table = Address::word(self.pool.table(&entries, wide));
         // What is behind the last element may be anything; no element may read what is behind the table.
         let last = self.constant(entries.len() as u64 - 1, false);
         let mut number = match self.width(index) {
@@ -154,38 +153,82 @@ impl Lower<'_> {
             }
             _ => self.number(index),
         };
-        let fits = self.lanes == Lanes::One
-            && self.width(index) < 32
-            && ones(self.width(index)) < entries.len() as u64;
-        if !fits {
+        let reaches = self.width(index) >= 32 || ones(self.width(index)) >= entries.len() as u64;
+        let permutes = self.lanes == Lanes::Sixteen && entries.len() <= MOST_PERMUTED;
+        if reaches || self.lanes != Lanes::One && !permutes {
             number = self.two(op::MINUD, false, number, last);
         }
+        if permutes {
+            return self.permuted(i, number, &entries);
+        }
+        let table = Address::word(self.pool.table(&entries, wide));
         let gather =
-            |to, index, code, long, bytes| Instruction::Gather { code, long, to, index, table, bytes };
+            |to, index, code, length, bytes| Instruction::Gather { code, length, to, index, table, bytes };
+        let length = self.length(wide);
         match (self.lanes, wide) {
             (Lanes::One, _) => {
-                let to = self.fresh(Home::None, false);
+                let to = self.fresh(Home::None, length);
                 self.out.instructions.push(Instruction::Entry { wide, to, index: number, table });
                 if wide { self.set_wide(i, [to; 2], true) } else { self.set(i, to, true) }
             }
             (_, false) => {
-                let long = self.long(false);
-                let to = self.fresh(Home::None, long);
-                self.out.instructions.push(gather(to, number, op::GATHERDD, long, 4));
+                let to = self.fresh(Home::None, length);
+                self.out.instructions.push(gather(to, number, op::GATHERDD, length, 4));
                 self.set(i, to, true);
             }
-            (lanes, true) => {
-                let first = self.fresh(Home::None, true);
-                self.out.instructions.push(gather(first, number, op::GATHERDQ, true, 8));
+            (_, true) => {
+                let first = self.fresh(Home::None, length);
+                self.out.instructions.push(gather(first, number, op::GATHERDQ, length, 8));
                 let mut second = first;
-                if lanes == Lanes::Eight {
-                    let high = self.fresh(Home::None, false);
-                    self.out.instructions.push(Instruction::High { to: high, a: number });
-                    second = self.fresh(Home::None, true);
-                    self.out.instructions.push(gather(second, high, op::GATHERDQ, true, 8));
+                if self.parts() > 1 {
+                    let high = self.upper(length, number);
+                    second = self.fresh(Home::None, length);
+                    self.out.instructions.push(gather(second, high, op::GATHERDQ, length, 8));
                 }
                 self.set_wide(i, [first, second], true);
             }
         }
     }
+
+    /// Entries of a small table: sixteen words of it are a vector that the index permutes, which takes a fraction of a gather.
+    fn permuted(&mut self, i: u32, index: Virtual, entries: &[u64]) {
+        let low = self.chosen(index, entries, 0);
+        if !self.is_wide(i) {
+            return self.set(i, low, true);
+        }
+        let high = self.chosen(index, entries, 32);
+        let (low, high) = (self.spread(op::MOVZXDQ, low), self.spread(op::MOVZXDQ, high));
+        let high = self.shift_both(op::LEFT, high, 32);
+        let result = self.both(op::OR, low, high);
+        self.set_wide(i, result, true);
+    }
+
+    /// The words of the entries that begin at a bit.
+    fn chosen(&mut self, index: Virtual, entries: &[u64], bit: u32) -> Virtual {
+        let mut parts = Vec::new();
+        for part in entries.chunks(PERMUTED) {
+            let mut words: Vec<u64> = part.iter().map(|entry| entry >> bit & ones(32)).collect();
+            words.resize(PERMUTED, 0);
+            let table = Home::Whole(Address::word(self.pool.table(&words, false)));
+            let table = self.fresh(table, self.length(false));
+            parts.push(self.two(op::PERMD, false, index, table));
+        }
+        // The bits above those that permute choose among the parts.
+        let mut place = PERMUTED.ilog2();
+        while parts.len() > 1 {
+            let top = self.shift(op::LEFT, false, index, 31 - place);
+            let mask = self.shift(op::SIGNED_RIGHT, false, top, 31);
+            let pairs = parts.chunks(2).map(|pair| match *pair {
+                [first, second] => self.blend(false, mask, second, first),
+                _ => pair[0],
+            });
+            parts = pairs.collect();
+            place += 1;
+        }
+        parts[0]
+    }
 }
+
+/// Words that one instruction permutes, and the entries for which a few of them are less than a gather.
+const PERMUTED: usize = 16;
+const MOST_PERMUTED: usize = 64;
