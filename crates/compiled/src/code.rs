@@ -1,5 +1,7 @@
 //! Steps made simpler: constants folded, equal ones shared, what takes words apart and joins them seen through.
 
+mod prefix;
+
 use flashd_hwmodel::netlist::{Operator, Step, Steps};
 use flashd_hwmodel::word::{Num, Word};
 use flashd_spec::bits::ones;
@@ -124,6 +126,11 @@ impl Builder {
     fn simpler(&mut self, step: &Step) -> Option<u32> {
         let Step { operator, operands, width } = step;
         let (width, all) = (*width, ones(*width));
+        if let (Operator::Xor, &[half, carries]) = (operator, &operands[..])
+            && let Some(summands) = self.summands(half, carries)
+        {
+            return Some(self.push(Operator::Add, &summands, width));
+        }
         match (operator, &operands[..]) {
             (Operator::Slice(low), &[a]) => self.slice(a, *low, width),
             (Operator::Concat, &[high, low]) => self.joined(high, low, width),

@@ -1,0 +1,93 @@
+//! Prefix adders seen as sums.
+//!
+//! [`prefix_sum`](flashd_hwmodel::arith::prefix::prefix_sum) describes a network of gates, so that synthesis builds that one. A processor
+//! has one instruction for all of it. What is looked for is the network that this function makes, step by step: a network that differs
+//! anywhere is left as it is.
+
+use super::Builder;
+use flashd_hwmodel::netlist::Operator;
+
+impl Builder {
+    /// What the exclusive or of these adds up, if they are the half sum and the carries of a prefix adder.
+    pub(super) fn summands(&self, half: u32, carries: u32) -> Option<[u32; 2]> {
+        let &[a, b] = self.operands_of(half, &Operator::Xor)?;
+        let generates = self.moved_up(carries, 1)?;
+        let reach = self.generates(generates, half)?;
+        // The topmost carry comes from all bits below.
+        (reach + 1 >= self.width(half)).then_some([a, b])
+    }
+
+    /// How many bits below each are looked at, if the step tells that they generate a carry.
+    fn generates(&self, step: u32, half: u32) -> Option<u32> {
+        let summands: &[u32; 2] = self.operands_of(half, &Operator::Xor)?;
+        if self.operands_of(step, &Operator::And) == Some(summands) {
+            return Some(1);
+        }
+        let &[upper, both] = self.operands_of(step, &Operator::Or)?;
+        let &[passes, below] = self.operands_of(both, &Operator::And)?;
+        let reach = self.generates(upper, half)?;
+        let is_next = self.passes(passes, half)? == reach && self.moved_up(below, reach)? == upper;
+        is_next.then_some(2 * reach)
+    }
+
+    /// The same, if it tells that they propagate one.
+    fn passes(&self, step: u32, half: u32) -> Option<u32> {
+        if step == half {
+            return Some(1);
+        }
+        let &[upper, below] = self.operands_of(step, &Operator::And)?;
+        let reach = self.passes(upper, half)?;
+        (self.moved_up(below, reach)? == upper).then_some(2 * reach)
+    }
+
+    /// What a step moves up by so many places.
+    fn moved_up(&self, step: u32, places: u32) -> Option<u32> {
+        let &[kept, zeros] = self.operands_of(step, &Operator::Concat)?;
+        let &[whole] = self.operands_of(kept, &Operator::Slice(0))?;
+        let is_it = self.is(zeros, 0) && self.width(zeros) == places && self.width(whole) == self.width(step);
+        is_it.then_some(whole)
+    }
+
+    fn operands_of<const N: usize>(&self, step: u32, operator: &Operator) -> Option<&[u32; N]> {
+        let step = &self.steps[step as usize];
+        if step.operator != *operator {
+            return None;
+        }
+        step.operands[..].try_into().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::simplified;
+    use flashd_hwmodel::arith::prefix::prefix_sum;
+    use flashd_hwmodel::netlist::{Net, Operator, Pins, Steps};
+    use flashd_hwmodel::word::Word;
+
+    fn adder(width: u32, sum: impl Fn(&Net, &Net) -> Net) -> Steps {
+        let [a, b] = ["a", "b"].map(|name| Net::input(name, width));
+        let pins = [Pins::word("a", width), Pins::word("b", width)];
+        Steps::of(&pins, &[sum(&a, &b)])
+    }
+
+    #[test]
+    fn a_prefix_adder_is_one_sum() {
+        for width in 2..=64 {
+            let steps = simplified(&adder(width, prefix_sum)).steps;
+            assert_eq!(steps.len(), 3, "{width} bits");
+            assert_eq!(steps[2].operator, Operator::Add, "{width} bits");
+        }
+    }
+
+    #[test]
+    fn a_network_that_lacks_a_carry_is_none() {
+        let lacks = |a: &Net, b: &Net| {
+            let up = |x: &Net, places| x.slice(0, 8 - places).append_zeros(places);
+            let (half, both) = (a.xor(b), a.and(b));
+            let two = both.or(&half.and(&up(&both, 1)));
+            half.xor(&up(&two, 1))
+        };
+        let steps = simplified(&adder(8, lacks)).steps;
+        assert!(steps.iter().all(|step| step.operator != Operator::Add));
+    }
+}
