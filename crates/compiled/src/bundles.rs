@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 pub(crate) enum What {
     /// Instances of a kind, by their places.
     Instances(usize, Vec<usize>),
-    /// Registers, by their places.
+    /// Registers, by their places. What they take is their first input; the second one, if there is one, are their enables.
     Registers(Vec<usize>),
     /// Words that come from outside, or from nowhere.
     Free,
@@ -82,9 +82,23 @@ pub(crate) fn bundles(design: &Design, network: &Network, levels: &[u32]) -> Vec
     bundles
 }
 
-/// Registers are beside each other where what they take is.
+/// What registers have in common that stand beside each other.
+#[derive(PartialEq, Eq, Hash)]
+struct Alike {
+    width: u32,
+    /// Controls; of an enable of its own, none.
+    register: Register,
+    /// Bundle and pin of what they take, and of enables that each has for itself.
+    takes: Option<(usize, usize)>,
+    enables: Option<(usize, usize)>,
+}
+
+/// Enables so many, of so few registers each, are a vector: a look at each of them would take longer.
+const MANY: usize = 8;
+const FEW: usize = 4;
+
+/// Registers are beside each other where what they take is, under one enable or under enables that are beside each other.
 fn add_registers(network: &Network, bundles: &mut Vec<Bundle>) {
-    type Key = (u32, Register, Option<(usize, usize)>);
     let mut home: HashMap<u32, (usize, usize)> = HashMap::new();
     for (b, bundle) in bundles.iter().enumerate() {
         for (pin, nets) in bundle.outputs.iter().enumerate() {
@@ -93,7 +107,13 @@ fn add_registers(network: &Network, bundles: &mut Vec<Bundle>) {
     }
     let holds: HashMap<u32, usize> =
         network.registers.iter().enumerate().map(|(i, register)| (register.q, i)).collect();
-    let mut found: HashMap<Key, usize> = HashMap::new();
+    let mut under: HashMap<u32, usize> = HashMap::new();
+    network
+        .registers
+        .iter()
+        .filter_map(|register| register.enable)
+        .for_each(|net| *under.entry(net).or_default() += 1);
+    let mut found: HashMap<Alike, usize> = HashMap::new();
     for first in 0..network.registers.len() {
         // Those that feed each other, the one that feeds all of them last.
         let mut chain = vec![first];
@@ -109,11 +129,26 @@ fn add_registers(network: &Network, bundles: &mut Vec<Bundle>) {
                 continue;
             }
             let width = network.widths[register.q as usize];
-            let key = (width, Register { d: 0, q: 0, ..register }, home.get(&register.d).copied());
-            let b = *found.entry(key).or_insert(bundles.len());
+            let own = register.enable.filter(|net| register.reset.is_none() && under[net] <= FEW);
+            let many =
+                |bundle: &Bundle| matches!(bundle.what, What::Instances(..)) && bundle.elements() >= MANY;
+            let enables = own.and_then(|net| home.get(&net).copied()).filter(|&(b, _)| many(&bundles[b]));
+            let alike = Alike {
+                width,
+                register: Register {
+                    d: 0,
+                    q: 0,
+                    enable: register.enable.filter(|_| enables.is_none()),
+                    ..register
+                },
+                takes: home.get(&register.d).copied(),
+                enables,
+            };
+            let pins = 1 + usize::from(enables.is_some());
+            let b = *found.entry(alike).or_insert(bundles.len());
             if b == bundles.len() {
-                let empty = || vec![Vec::new()];
-                bundles.push(Bundle { what: What::Registers(Vec::new()), outputs: empty(), inputs: empty() });
+                let what = What::Registers(Vec::new());
+                bundles.push(Bundle { what, outputs: vec![Vec::new()], inputs: vec![Vec::new(); pins] });
             }
             let bundle = &mut bundles[b];
             if let What::Registers(list) = &mut bundle.what {
@@ -121,6 +156,9 @@ fn add_registers(network: &Network, bundles: &mut Vec<Bundle>) {
             }
             bundle.outputs[0].push(register.q);
             bundle.inputs[0].push(register.d);
+            if let (Some(list), Some(net)) = (bundle.inputs.get_mut(1), register.enable) {
+                list.push(net);
+            }
             home.insert(register.q, (b, 0));
         }
     }

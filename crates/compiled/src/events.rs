@@ -4,6 +4,7 @@
 //! behind that edge. What is computed from such registers alone can only move then, and need not be computed in other cycles.
 
 use crate::job::Job;
+use crate::plan::Enable;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -21,7 +22,7 @@ const WORTH: usize = 24;
 pub(crate) struct Events {
     /// Where the flags are.
     pub(crate) flags: Vec<u32>,
-    known: HashMap<(Option<u32>, Option<u32>), u32>,
+    known: HashMap<(Option<Enable>, Option<u32>), u32>,
     /// Sets of flags; the first one stands for any time.
     sets: Vec<Vec<u32>>,
     of_word: HashMap<u32, usize>,
@@ -48,7 +49,7 @@ impl Events {
     /// The flag of registers under an enable and a gate, whose words are these.
     pub(crate) fn of_registers(
         &mut self,
-        controls: (Option<u32>, Option<u32>),
+        controls: (Option<Enable>, Option<u32>),
         memory: &mut u32,
         q: Range<u32>,
     ) -> Option<u32> {

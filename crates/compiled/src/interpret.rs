@@ -1,6 +1,6 @@
 //! Jobs as plain Rust over blocks of elements, which the compiler turns into vector instructions of every kind.
 
-use crate::job::{Job, Rest, Source, Task};
+use crate::job::{Job, Kept, Rest, Source, Task};
 use crate::memory::words;
 use crate::plan::{Held, Plan, Taken};
 use flashd_hwmodel::netlist::Operator;
@@ -51,7 +51,8 @@ pub(crate) struct Interpreter {
 }
 
 impl Interpreter {
-    pub(crate) fn new(plan: Plan) -> Interpreter {
+    pub(crate) fn new(mut plan: Plan) -> Interpreter {
+        plan.registers = plan.registers.iter().flat_map(Held::apart).collect();
         let most = plan.tasks.iter().map(|task| match task {
             Task::Run(job) => job.steps.steps.len(),
             Task::Copy(_) => 0,
@@ -118,8 +119,7 @@ impl Interpreter {
 }
 
 fn capture(held: &Held, memory: &mut [u32]) {
-    let is_low = |place: Option<u32>| place.is_some_and(|place| memory[place as usize] == 0);
-    if is_low(held.gate) || is_low(held.enable) {
+    if held.controls().any(|place| memory[place as usize] == 0) {
         return;
     }
     if let Some(flag) = held.event {
@@ -146,15 +146,14 @@ fn capture(held: &Held, memory: &mut [u32]) {
 fn stays(rest: &Rest, memory: &mut [u32]) -> bool {
     let seen = rest.seen as usize;
     let low = memory[rest.gate as usize] == 0;
-    let same = |memory: &[u32]| {
-        (rest.others.iter().zip(seen + 1..)).all(|(&at, kept)| memory[at as usize] == memory[kept])
-    };
-    if low && memory[seen] != 0 && same(memory) {
+    let range = |at: u32, count: u32| at as usize..(at + count) as usize;
+    let same = |kept: &Kept| memory[range(kept.from, kept.count)] == memory[range(kept.seen, kept.count)];
+    if low && memory[seen] != 0 && rest.others.iter().all(same) {
         return true;
     }
     memory[seen] = low.into();
-    for (&at, kept) in rest.others.iter().zip(seen + 1..) {
-        memory[kept] = memory[at as usize];
+    for kept in &rest.others {
+        memory.copy_within(range(kept.from, kept.count), kept.seen as usize);
     }
     false
 }

@@ -32,8 +32,16 @@ pub(crate) struct Job {
 #[derive(Clone, Debug)]
 pub(crate) struct Rest {
     pub(crate) gate: u32,
-    pub(crate) others: Vec<u32>,
-    /// Where it is kept what they were: first whether anything is kept.
+    pub(crate) others: Vec<Kept>,
+    /// Whether what they were is kept.
+    pub(crate) seen: u32,
+}
+
+/// Words one after another, and where it is kept what they were.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    pub(crate) from: u32,
+    pub(crate) count: u32,
     pub(crate) seen: u32,
 }
 

@@ -6,7 +6,7 @@
 use crate::CompileError;
 use crate::bundles::{Bundle, What, bundles};
 use crate::events::{ALWAYS, Events};
-use crate::job::{BESIDE, Job, Rest, Source, Task, inputs_last, of_bits, reduction};
+use crate::job::{BESIDE, Job, Kept, Rest, Source, Task, inputs_last, of_bits, reduction};
 use crate::levels::levels;
 use crate::memory::words;
 use crate::network::{Network, packed};
@@ -25,7 +25,7 @@ pub(crate) struct Held {
     pub(crate) next: u32,
     /// Words of memory for all of them.
     pub(crate) words: u32,
-    pub(crate) enable: Option<u32>,
+    pub(crate) enable: Option<Enable>,
     pub(crate) gate: Option<u32>,
     /// The place of the reset, and the value then, in bits.
     pub(crate) reset: Option<(u32, u64)>,
@@ -33,6 +33,52 @@ pub(crate) struct Held {
     pub(crate) wide: bool,
     /// The flag that is high from an edge at which they take something until logic has settled behind it.
     pub(crate) event: Option<u32>,
+}
+
+/// What registers take something under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Enable {
+    /// One word for all of them.
+    Shared(u32),
+    /// One after another, and so is what they take; such registers have no reset.
+    Each(u32),
+}
+
+impl Held {
+    /// How many registers there are.
+    pub(crate) fn elements(&self) -> u32 {
+        self.words / self.size()
+    }
+
+    /// Words of memory of each.
+    pub(crate) fn size(&self) -> u32 {
+        1 + u32::from(self.wide)
+    }
+
+    /// The words that have to be high, if they are the same for all of them.
+    pub(crate) fn controls(&self) -> impl Iterator<Item = u32> + use<> {
+        let shared = match self.enable {
+            Some(Enable::Shared(enable)) => Some(enable),
+            _ => None,
+        };
+        self.gate.into_iter().chain(shared)
+    }
+
+    /// The same registers without enables that are beside each other: each alone under its own.
+    pub(crate) fn apart(&self) -> Vec<Held> {
+        let (Some(Enable::Each(enable)), Taken::Each(d)) = (self.enable, &self.d) else {
+            return vec![self.clone()];
+        };
+        let size = self.size();
+        let one = |i| Held {
+            d: Taken::Each(d + i * size),
+            next: self.next + i * size,
+            words: size,
+            enable: Some(Enable::Shared(enable + i)),
+            ..self.clone()
+        };
+        (0..self.elements()).map(one).collect()
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -83,9 +129,12 @@ impl Plan {
             layout.places[net] = layout.places[network.same[net] as usize];
         }
         let registers = bundles.iter().filter(is_held).map(|bundle| layout.held(bundle, held)).collect();
+        // What registers take is brought together when all of it is there.
+        let last = std::mem::take(&mut layout.tasks);
         for bundle in &bundles {
             layout.run(bundle);
         }
+        layout.tasks.extend(last);
         let Layout { places, memory, tasks, events, .. } = layout;
         let driven = design.ports.iter().filter(|port| !port.output).flat_map(|port| &port.nets);
         let tasks = inputs_last(tasks, driven.map(|&net| places[net as usize]).collect());
@@ -147,6 +196,19 @@ impl Layout<'_> {
         follow.then_some(Source::Each(first))
     }
 
+    /// Where words stand one after another that are brought there from anywhere.
+    fn gathered(&mut self, addresses: &[u32], width: u32) -> u32 {
+        let at = self.room(addresses.len(), width);
+        let mut copies = Vec::new();
+        for (&from, i) in addresses.iter().zip(0..) {
+            let to = at + i * words(width);
+            copies.extend((0..words(width)).map(|word| (from + word, to + word)));
+        }
+        self.events.copied(&copies);
+        self.tasks.push(Task::Copy(copies));
+        at
+    }
+
     /// The jobs of a bundle of instances.
     fn run(&mut self, bundle: &Bundle) {
         let What::Instances(kind, _) = bundle.what else { return };
@@ -184,25 +246,15 @@ impl Layout<'_> {
             }
             return;
         }
-        let mut copies = Vec::new();
         let sources = sources.into_iter().zip(&addresses).map(|(source, (list, width))| {
-            source.unwrap_or_else(|| {
-                let at = self.room(elements, *width);
-                for (&from, i) in list.iter().zip(0..) {
-                    let to = at + i * words(*width);
-                    copies.extend((0..words(*width)).map(|word| (from + word, to + word)));
-                }
-                Source::Each(at)
-            })
+            source.unwrap_or_else(|| Source::Each(self.gathered(list, *width)))
         });
         let sources: Vec<Source> = sources.collect();
-        if !copies.is_empty() {
-            self.events.copied(&copies);
-            self.tasks.push(Task::Copy(copies));
-        }
         let outputs = bundle.outputs.iter().map(|nets| self.places[nets[0] as usize]).collect();
         let widths: Vec<u32> = addresses.iter().map(|(_, width)| *width).collect();
-        let rest = kind.rest.and_then(|(gate, ignored)| self.rest(&read, &sources, &widths, [gate, ignored]));
+        let rest = kind.rest.and_then(|(gate, ignored)| {
+            self.rest(&read, &sources, &widths, [gate, ignored], elements as u32)
+        });
         let mut job = Job { steps, sources, outputs, elements: elements as u32, rest, when: Vec::new() };
         if elements > 1 {
             self.share(&mut job);
@@ -239,28 +291,31 @@ impl Layout<'_> {
         self.push(Job { steps, sources, outputs: vec![to], elements: 1, rest: None, when: Vec::new() });
     }
 
-    /// How a job knows that its outputs stay: only where everything but the ignored input is one word for all elements.
+    /// How a job knows that its outputs stay.
     fn rest(
         &mut self,
         read: &[u32],
         sources: &[Source],
         widths: &[u32],
         [gate, ignored]: [usize; 2],
+        elements: u32,
     ) -> Option<Rest> {
         let mut others = Vec::new();
         let mut at = None;
         for ((&pin, source), &width) in read.iter().zip(sources).zip(widths) {
-            match source {
+            match *source {
                 _ if pin as usize == ignored => {}
-                Source::Shared(address) if pin as usize == gate => at = Some(*address),
-                Source::Shared(address) => others.extend((0..words(width)).map(|word| address + word)),
-                Source::Each(_) => return None,
+                Source::Shared(address) if pin as usize == gate => at = Some(address),
+                // Each of them has a gate of its own.
+                Source::Each(_) if pin as usize == gate => return None,
+                Source::Shared(address) => others.push((address, words(width))),
+                Source::Each(address) => others.push((address, elements * words(width))),
             }
         }
         let gate = at?;
-        let seen = self.memory;
-        self.memory += 1 + others.len() as u32;
-        Some(Rest { gate, others, seen })
+        let seen = self.room(1, 1);
+        let mut keep = |(from, count)| Kept { from, count, seen: self.room(count as usize, 1) };
+        Some(Rest { gate, others: others.drain(..).map(&mut keep).collect(), seen })
     }
 
     /// Takes what is the same for all elements out of a job: it is done once, in a job of its own.
@@ -335,17 +390,24 @@ impl Layout<'_> {
         let register = self.network.registers[list[0]];
         let width = self.network.widths[register.q as usize];
         let place = |net: u32| self.places[net as usize];
+        let (shared, gate) = (register.enable.map(place).map(Enable::Shared), register.gate.map(place));
+        let (q, count) = (place(register.q), list.len() as u32 * words(width));
+        let reset = register.reset.map(|(net, value)| (place(net), value));
         let addresses = self.addresses(&bundle.inputs[0]);
+        let own = bundle.inputs.get(1).filter(|_| list.len() > 1).map(|nets| self.addresses(nets));
         let d = match self.source(&addresses, width) {
             Some(Source::Each(first)) => Taken::Each(first),
             _ if addresses.len() == 1 => Taken::Each(addresses[0]),
+            _ if own.is_some() => Taken::Each(self.gathered(&addresses, width)),
             _ => Taken::Words(
                 addresses.iter().flat_map(|&at| (0..words(width)).map(move |i| at + i)).collect(),
             ),
         };
-        let (enable, gate) = (register.enable.map(place), register.gate.map(place));
-        let (q, count) = (place(register.q), list.len() as u32 * words(width));
-        let reset = register.reset.map(|(net, value)| (place(net), value));
+        let enable = own.map_or(shared, |own| match self.source(&own, 1) {
+            Some(Source::Each(first)) => Some(Enable::Each(first)),
+            Some(Source::Shared(at)) => Some(Enable::Shared(at)),
+            None => Some(Enable::Each(self.gathered(&own, 1))),
+        });
         let event = self.events.of_registers((enable, gate), &mut self.memory, q..q + count);
         let bits =
             |value: u64| if width == 1 && value != 0 { u64::from(u32::MAX) } else { value & ones(width) };

@@ -1,9 +1,8 @@
 //! Runs of a design beside each other, as many as a vector has words: a word of each of them is a vector. Controls are vectors, too, and masks.
 
 use super::Machine;
-use super::assembler::{Address, Assembler, Code, Length, Operand, Place, op};
+use super::assembler::{Address, Assembler, Code, Length, Operand, op};
 use super::pool::Pool;
-use crate::job::Rest;
 use crate::plan::{Held, Taken};
 
 /// Registers that the code here uses.
@@ -53,36 +52,6 @@ impl Beside<'_> {
         }
     }
 
-    /// Jumps past a job that may be left out in all runs; the jump.
-    pub(super) fn leave_out(&mut self, rest: &Rest) -> Place {
-        let machine = self.machine;
-        let seen = machine.word(rest.seen);
-        let kept = |i: usize| machine.word(rest.seen + 1 + i as u32);
-        self.load(VALUE, machine.word(rest.gate));
-        self.test(VALUE);
-        let high = self.code.jump_if(false);
-        self.code.compare_zero(seen);
-        let mut differ = vec![self.code.jump_if(true)];
-        for (i, &other) in rest.others.iter().enumerate() {
-            self.load(VALUE, machine.word(other));
-            self.vector(op::XOR, VALUE, VALUE, Operand::Memory(kept(i)));
-            self.test(VALUE);
-            differ.push(self.code.jump_if(false));
-        }
-        let skip = self.code.jump();
-        self.code.arrive(high);
-        self.code.store_number(seen, 0);
-        let run = self.code.jump();
-        differ.into_iter().for_each(|place| self.code.arrive(place));
-        self.code.store_number(seen, 1);
-        for (i, &other) in rest.others.iter().enumerate() {
-            self.load(VALUE, machine.word(other));
-            self.store(VALUE, kept(i));
-        }
-        self.code.arrive(run);
-        skip
-    }
-
     /// A mask for each part of a word.
     fn masks(&mut self, to: [u8; 2], from: u8, wide: bool) {
         if !wide {
@@ -98,7 +67,7 @@ impl Beside<'_> {
     pub(super) fn hold(&mut self, pool: &mut Pool, held: &Held) {
         let mut end = None;
         let machine = self.machine;
-        let controls: Vec<u32> = [held.gate, held.enable].into_iter().flatten().collect();
+        let controls: Vec<u32> = held.controls().collect();
         if let Some((&first, rest)) = controls.split_first() {
             self.load(SCRATCH, machine.word(first));
             for &other in rest {
@@ -118,7 +87,7 @@ impl Beside<'_> {
             let value = if held.wide { value } else { value & u64::from(u32::MAX) | value << 32 };
             reset_to = Some(Address::word(pool.constant(value)));
         }
-        let size = 1 + u32::from(held.wide);
+        let size = held.size();
         let apart = machine.longest.words() as i32 * 4;
         let one = |this: &mut Self, from: Address, to: Address| {
             for part in 0..size as usize {
@@ -136,7 +105,7 @@ impl Beside<'_> {
                 }
             }
         };
-        let elements = held.words / size;
+        let elements = held.elements();
         match &held.d {
             Taken::Each(from) if elements > FEW => {
                 let at = |place: u32| Address { scale: size as u8, ..machine.word(place) };

@@ -28,7 +28,7 @@ pub(super) enum Lanes {
 
 impl Lanes {
     /// The vectors of a block's narrow or wide words.
-    fn length(self, wide: bool) -> Length {
+    pub(super) fn length(self, wide: bool) -> Length {
         match self {
             Lanes::One => Length::X,
             Lanes::Four => {
@@ -54,7 +54,7 @@ impl Lanes {
     }
 
     /// How many vectors a wide word has.
-    fn parts(self) -> usize {
+    pub(super) fn parts(self) -> usize {
         1 + usize::from(matches!(self, Lanes::Eight | Lanes::Sixteen))
     }
 }

@@ -18,8 +18,8 @@ mod beside;
 mod lower;
 mod pool;
 
-use crate::job::{Job, Rest, Task};
-use crate::plan::{Held, Plan, SLACK, Taken};
+use crate::job::{Job, Kept, Rest, Task};
+use crate::plan::{Enable, Held, Plan, SLACK, Taken};
 use allocate::Allocator;
 use assembler::{Address, Assembler, Length, Operand, Place, op};
 use beside::Beside;
@@ -147,7 +147,9 @@ impl Native {
         let capture = code.code.len();
         for held in &plan.registers {
             match machine.is_beside() {
-                true => Beside::new(&mut code, machine).hold(&mut pool, held),
+                true => {
+                    held.apart().iter().for_each(|held| Beside::new(&mut code, machine).hold(&mut pool, held))
+                }
                 false => hold(&mut code, held, machine),
             }
         }
@@ -186,10 +188,7 @@ impl Native {
 
 fn run(code: &mut Assembler, pool: &mut Pool, job: &Job, machine: Machine) {
     let quiet = unless(code, &job.when, machine);
-    let skip = job.rest.as_ref().map(|rest| match machine.is_beside() {
-        true => Beside::new(code, machine).leave_out(rest),
-        false => leave_out(code, rest),
-    });
+    let skip = job.rest.as_ref().map(|rest| leave_out(code, rest, machine));
     let lanes = machine.lanes(job.elements);
     let block = lanes.elements();
     let blocks = if machine.is_beside() { job.elements } else { job.elements.div_ceil(block) };
@@ -221,17 +220,34 @@ fn unless(code: &mut Assembler, when: &[u32], machine: Machine) -> Option<Place>
 }
 
 /// Jumps past a job that may be left out, and keeps what the next time is compared with; the jump.
-fn leave_out(code: &mut Assembler, rest: &Rest) -> Place {
-    let seen = Address::word(rest.seen);
-    let kept = |i: usize| Address::word(rest.seen + 1 + i as u32);
-    code.compare_zero(Address::word(rest.gate));
+fn leave_out(code: &mut Assembler, rest: &Rest, machine: Machine) -> Place {
+    const NOW: u8 = 0;
+    let seen = machine.word(rest.seen);
+    match machine.is_beside() {
+        true => {
+            code.vector(op::MOVDQU, machine.longest, NOW, 0, Operand::Memory(machine.word(rest.gate)), None);
+            code.test(machine.longest, NOW);
+        }
+        false => code.compare_zero(machine.word(rest.gate)),
+    }
     let high = code.jump_if(false);
     code.compare_zero(seen);
     let mut differ = vec![code.jump_if(true)];
-    for (i, &other) in rest.others.iter().enumerate() {
-        code.load_index(Address::word(other));
-        code.compare_index(kept(i));
-        differ.push(code.jump_if(false));
+    for kept in &rest.others {
+        for (from, was, length) in pieces(kept, machine) {
+            match length {
+                None => {
+                    code.load_index(from);
+                    code.compare_index(was);
+                }
+                Some(length) => {
+                    code.vector(op::MOVDQU, length, NOW, 0, Operand::Memory(from), None);
+                    code.vector(op::XOR, length, NOW, NOW, Operand::Memory(was), None);
+                    code.test(length, NOW);
+                }
+            }
+            differ.push(code.jump_if(false));
+        }
     }
     let skip = code.jump();
     code.arrive(high);
@@ -239,19 +255,48 @@ fn leave_out(code: &mut Assembler, rest: &Rest) -> Place {
     let run = code.jump();
     differ.into_iter().for_each(|place| code.arrive(place));
     code.store_number(seen, 1);
-    for (i, &other) in rest.others.iter().enumerate() {
-        code.copy_word(Address::word(other), kept(i));
+    for (from, was, length) in rest.others.iter().flat_map(|kept| pieces(kept, machine)) {
+        match length {
+            None => code.copy_word(from, was),
+            Some(length) => {
+                code.vector(op::MOVDQU, length, NOW, 0, Operand::Memory(from), None);
+                code.vector(op::STORE_DQU, length, NOW, 0, Operand::Memory(was), None);
+            }
+        }
     }
     code.arrive(run);
     skip
 }
 
+/// Words that are compared, and those that they are compared with, in vectors as far as they fill some; of runs beside each other a
+/// word is a vector.
+fn pieces(kept: &Kept, machine: Machine) -> Vec<(Address, Address, Option<Length>)> {
+    let mut pieces = Vec::new();
+    let mut done = 0;
+    while done < kept.count {
+        let length = match machine.is_beside() {
+            true => Some(machine.longest),
+            false => {
+                [machine.longest, Length::Y, Length::X].into_iter().find(|l| l.words() <= kept.count - done)
+            }
+        };
+        pieces.push((machine.word(kept.from + done), machine.word(kept.seen + done), length));
+        done += if machine.is_beside() { 1 } else { length.map_or(1, Length::words) };
+    }
+    pieces
+}
+
 /// Registers capture.
 fn hold(code: &mut Assembler, held: &Held, machine: Machine) {
     let mut ends = Vec::new();
-    for control in [held.gate, held.enable].into_iter().flatten() {
+    for control in held.controls() {
         code.compare_zero(Address::word(control));
         ends.push(code.jump_if(true));
+    }
+    if let (Some(Enable::Each(enable)), &Taken::Each(from)) = (held.enable, &held.d) {
+        hold_each(code, held, [enable, from], machine);
+        ends.into_iter().for_each(|end| code.arrive(end));
+        return;
     }
     if let Some(flag) = held.event {
         code.store_number(Address::word(flag), 1);
@@ -276,6 +321,41 @@ fn hold(code: &mut Assembler, held: &Held, machine: Machine) {
         Taken::Each(from) => copy(code, *from, held.next, held.words, machine),
     }
     ends.into_iter().for_each(|end| code.arrive(end));
+}
+
+/// Registers capture, each if its own enable is high.
+fn hold_each(code: &mut Assembler, held: &Held, [enable, from]: [u32; 2], machine: Machine) {
+    const VALUE: u8 = 0;
+    const HELD: u8 = 1;
+    const MASK: u8 = 2;
+    let lanes = machine.lanes(held.elements());
+    let at = |place: u32, offset: u32| Operand::Memory(Address::word(place + offset));
+    let narrow = lanes.length(false);
+    let blocks = (0..held.elements()).step_by(lanes.elements() as usize);
+    for (i, first) in blocks.clone().enumerate() {
+        let code_of = if i == 0 { op::MOVDQU } else { op::OR };
+        code.vector(code_of, narrow, MASK, if i == 0 { 0 } else { MASK }, at(enable, first), None);
+    }
+    code.test(narrow, MASK);
+    let none = code.jump_if(true);
+    if let Some(flag) = held.event {
+        code.store_number(Address::word(flag), 1);
+    }
+    let length = lanes.length(held.wide);
+    let step = length.words();
+    let parts = if held.wide { lanes.parts() as u32 } else { 1 };
+    for (first, part) in blocks.flat_map(|first| (0..parts).map(move |part| (first, part))) {
+        let offset = first * held.size() + part * step;
+        match held.wide {
+            true => code.vector(op::MOVSXDQ, length, MASK, 0, at(enable, first + part * step / 2), None),
+            false => code.vector(op::MOVDQU, length, MASK, 0, at(enable, first), None),
+        }
+        code.vector(op::MOVDQU, length, VALUE, 0, at(from, offset), None);
+        code.vector(op::MOVDQU, length, HELD, 0, at(held.next, offset), None);
+        code.blend(length, HELD, Operand::Register(VALUE), MASK);
+        code.vector(op::STORE_DQU, length, HELD, 0, at(held.next, offset), None);
+    }
+    code.arrive(none);
 }
 
 /// Copies words that lie beside each other.
