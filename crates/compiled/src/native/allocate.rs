@@ -1,6 +1,7 @@
 //! Virtual registers to those that there are: one straight piece of code at a time, what is needed last is put away first.
 
-use super::assembler::{Address, Assembler, Code, FIRST_BY, Length, Operand, SECOND_BY, op};
+use super::assembler::{Address, Assembler, Code, Length, Operand, Test, op};
+use super::logic::reordered;
 
 /// A virtual register, written once.
 pub(super) type Virtual = u32;
@@ -48,6 +49,22 @@ pub(super) enum Instruction {
         then: Virtual,
         mask: Virtual,
     },
+    /// Bits of three vectors of zmm, by a table of what each combination comes to; its index has those of the first one on top.
+    Logic {
+        to: Virtual,
+        of: [Virtual; 3],
+        table: u8,
+    },
+    /// Elements of zmm by a test of two others.
+    Choose {
+        wide: bool,
+        test: Test,
+        a: Virtual,
+        b: Virtual,
+        to: Virtual,
+        then: Virtual,
+        otherwise: Virtual,
+    },
     /// The upper half of a ymm or zmm.
     High {
         length: Length,
@@ -77,12 +94,14 @@ pub(super) enum Instruction {
 }
 
 impl Instruction {
-    fn result(&self) -> Option<Virtual> {
+    pub(super) fn result(&self) -> Option<Virtual> {
         match *self {
             Instruction::Two { to, .. }
             | Instruction::One { to, .. }
             | Instruction::Shift { to, .. }
             | Instruction::Blend { to, .. }
+            | Instruction::Logic { to, .. }
+            | Instruction::Choose { to, .. }
             | Instruction::High { to, .. }
             | Instruction::Gather { to, .. }
             | Instruction::Entry { to, .. } => Some(to),
@@ -90,15 +109,23 @@ impl Instruction {
         }
     }
 
-    fn sources(&self) -> [Option<Virtual>; 3] {
+    pub(super) fn sources(&self) -> [Option<Virtual>; 4] {
         match *self {
-            Instruction::Two { a, b, .. } => [Some(a), Some(b), None],
+            Instruction::Two { a, b, .. } => [Some(a), Some(b), None, None],
             Instruction::One { a, .. }
             | Instruction::Shift { a, .. }
             | Instruction::High { a, .. }
-            | Instruction::Store { a, .. } => [Some(a), None, None],
-            Instruction::Blend { otherwise, then, mask, .. } => [Some(otherwise), Some(then), Some(mask)],
-            Instruction::Gather { index, .. } | Instruction::Entry { index, .. } => [Some(index), None, None],
+            | Instruction::Store { a, .. } => [Some(a), None, None, None],
+            Instruction::Blend { otherwise, then, mask, .. } => {
+                [Some(otherwise), Some(then), Some(mask), None]
+            }
+            Instruction::Logic { of: [a, b, c], .. } => [Some(a), Some(b), Some(c), None],
+            Instruction::Choose { a, b, then, otherwise, .. } => {
+                [Some(a), Some(b), Some(then), Some(otherwise)]
+            }
+            Instruction::Gather { index, .. } | Instruction::Entry { index, .. } => {
+                [Some(index), None, None, None]
+            }
         }
     }
 }
@@ -235,30 +262,59 @@ impl<'a> Allocator<'a> {
                 self.assembler.vector(code, length, kind, register, source, Some(places));
                 self.put(to, register);
             }
-            Instruction::Blend { length: Length::Z, to, otherwise, then, mask } => {
-                let first = self.register(otherwise, &self.pins(&[then, mask]));
-                let mut pinned = self.pins(&[then]);
-                pinned.push(first);
-                let mask = self.register(mask, &pinned);
-                let second = self.operand(then, &[first, mask]);
+            Instruction::Logic { to, of, table } => {
+                // Two of them are in registers, and one of these is lost; the third one may be in memory.
+                let place = of.iter().position(|&v| self.at[v as usize].is_none()).unwrap_or(2);
+                let [first, second, third] = [(place + 1) % 3, (place + 2) % 3, place];
+                let a = self.register(of[first], &self.pins(&[of[second], of[third]]));
+                let mut pinned = self.pins(&[of[third]]);
+                pinned.push(a);
+                let b = self.register(of[second], &pinned);
+                let c = self.operand(of[third], &[a, b]);
                 self.done(now, instruction);
-                let is_free = |register: u8| self.holds[register as usize].is_none();
-                // One of the operands is lost.
-                let (register, other, table) = match () {
-                    () if is_free(first) => (first, mask, SECOND_BY),
-                    () if is_free(mask) => (mask, first, FIRST_BY),
-                    () => {
-                        let mut pinned = vec![first, mask];
-                        if let Operand::Register(second) = second {
-                            pinned.push(second);
-                        }
+                let mut operands =
+                    [(first, Operand::Register(a)), (second, Operand::Register(b)), (third, c)];
+                let lost = |(_, operand): &(usize, Operand)| match *operand {
+                    Operand::Register(register) => self.holds[register as usize].is_none(),
+                    Operand::Memory(_) => false,
+                };
+                let register = match operands.iter().position(lost) {
+                    Some(place) => {
+                        operands.swap(0, place);
+                        operands[0].1
+                    }
+                    None => {
+                        let in_registers = operands.iter().filter_map(|(_, operand)| match *operand {
+                            Operand::Register(register) => Some(register),
+                            Operand::Memory(_) => None,
+                        });
+                        let pinned: Vec<u8> = in_registers.collect();
                         let register = self.free(&pinned);
-                        let from = Operand::Register(first);
-                        self.assembler.vector(op::MOVDQU, Length::Z, register, 0, from, None);
-                        (register, mask, SECOND_BY)
+                        self.assembler.vector(op::MOVDQU, Length::Z, register, 0, operands[0].1, None);
+                        Operand::Register(register)
                     }
                 };
-                self.assembler.vector(op::TERNLOG, Length::Z, register, other, second, Some(table));
+                if let Operand::Memory(_) = operands[1].1 {
+                    operands.swap(1, 2);
+                }
+                let table = reordered(table, operands.map(|(place, _)| place));
+                if let (Operand::Register(register), Operand::Register(other)) = (register, operands[1].1) {
+                    let last = operands[2].1;
+                    self.assembler.vector(op::TERNLOG, Length::Z, register, other, last, Some(table));
+                    self.put(to, register);
+                }
+            }
+            Instruction::Choose { wide, test, a, b, to, then, otherwise } => {
+                let first = self.register(a, &self.pins(&[b, then, otherwise]));
+                let mut pinned = self.pins(&[then, otherwise]);
+                pinned.push(first);
+                let second = self.operand(b, &pinned);
+                self.assembler.compare(test, wide, first, second);
+                let otherwise = self.register(otherwise, &self.pins(&[then]));
+                let then = self.operand(then, &[otherwise]);
+                self.done(now, instruction);
+                let register = self.free(&[]);
+                self.assembler.choose(wide, register, otherwise, then);
                 self.put(to, register);
             }
             Instruction::Blend { length, to, otherwise, then, mask } => {

@@ -83,7 +83,12 @@ pub(super) mod op {
     /// Into a mask register, and from there all ones or none to each element.
     pub(super) const COMPARE: Code = code(1, 3, 0, 0x1F);
     pub(super) const COMPARE_Q: Code = code(1, 3, 1, 0x1F);
+    pub(super) const COMPARE_U: Code = code(1, 3, 0, 0x1E);
+    pub(super) const COMPARE_UQ: Code = code(1, 3, 1, 0x1E);
     pub(super) const TEST_MASK: Code = code(1, 2, 0, 0x27);
+    pub(super) const TEST_MASK_Q: Code = code(1, 2, 1, 0x27);
+    pub(super) const BLENDMD: Code = code(1, 2, 0, 0x64);
+    pub(super) const BLENDMQ: Code = code(1, 2, 1, 0x64);
     pub(super) const FROM_MASK: Code = code(2, 2, 0, 0x38);
     pub(super) const FROM_MASK_Q: Code = code(2, 2, 1, 0x38);
     /// Shifts by a number, whose kind is in the place of a register.
@@ -132,15 +137,26 @@ const INDEX: u8 = 0;
 /// The mask register that code uses.
 const MASK: u8 = 1;
 
-/// Truth tables of TERNLOG, by the bits of its operands, the first one highest: the third where the second is high, otherwise the
-/// first; the same with the parts of the operands exchanged.
-pub(super) const SECOND_BY: u8 = 0xB8;
-pub(super) const FIRST_BY: u8 = 0xAC;
+/// Truth table of TERNLOG, by the bits of its operands, the first one highest: the third where the second is high, otherwise the first.
+const THIRD_BY_SECOND: u8 = 0xB8;
+
+/// What two vectors of zmm are looked at for, element by element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Test {
+    Equal,
+    Less,
+    SignedLess,
+    /// Whether they have a bit in common.
+    Meets,
+}
+
+/// Kinds of comparisons.
+const EQUAL: u8 = 0;
+const LESS: u8 = 1;
+const GREATER: u8 = 6;
 
 /// What compares into a mask register, how, and what makes a vector of it.
 fn into_mask(code: Code) -> Option<(Code, u8, Code)> {
-    const EQUAL: u8 = 0;
-    const GREATER: u8 = 6;
     match code {
         op::CMPEQD => Some((op::COMPARE, EQUAL, op::FROM_MASK)),
         op::CMPGTD => Some((op::COMPARE, GREATER, op::FROM_MASK)),
@@ -194,17 +210,22 @@ impl Assembler {
         operand: Operand,
         byte: Option<u8>,
     ) {
+        self.masked(code, length, [register, other], operand, 0);
+        self.code.extend(byte);
+    }
+
+    /// The same without a byte, under a mask register.
+    fn masked(&mut self, code: Code, length: Length, [register, other]: [u8; 2], operand: Operand, mask: u8) {
         let last = match operand {
             Operand::Register(register) => register,
             Operand::Memory(_) => 0,
         };
         // The fifth bit of the last register is where that of an index is.
-        self.prefix(code, length, [register, other, last], [last >> 4, last >> 3], 0);
+        self.prefix(code, length, [register, other, last], [last >> 4, last >> 3], mask);
         match operand {
             Operand::Register(operand) => self.put(&[0xC0 | (register & 7) << 3 | operand & 7]),
             Operand::Memory(address) => self.address(register, address),
         }
-        self.code.extend(byte);
     }
 
     /// What stands before the operands: EVEX where VEX does not reach, for zmm and registers from 16 on. `x` and `b` are bits of the last
@@ -262,9 +283,27 @@ impl Assembler {
     /// Elements of `register` are those of `then` where `mask` is all ones. In zmm `then` may be in memory.
     pub(super) fn blend(&mut self, length: Length, register: u8, then: Operand, mask: u8) {
         match length {
-            Length::Z => self.vector(op::TERNLOG, length, register, mask, then, Some(SECOND_BY)),
+            Length::Z => self.vector(op::TERNLOG, length, register, mask, then, Some(THIRD_BY_SECOND)),
             _ => self.vector(op::BLENDVB, length, register, register, then, Some(mask << 4)),
         }
+    }
+
+    /// Looks at two vectors of zmm, for a [choice](Assembler::choose).
+    pub(super) fn compare(&mut self, test: Test, wide: bool, a: u8, b: Operand) {
+        let code = |narrow, of_pairs| if wide { of_pairs } else { narrow };
+        let (code, kind) = match test {
+            Test::Equal => (code(op::COMPARE, op::COMPARE_Q), Some(EQUAL)),
+            Test::SignedLess => (code(op::COMPARE, op::COMPARE_Q), Some(LESS)),
+            Test::Less => (code(op::COMPARE_U, op::COMPARE_UQ), Some(LESS)),
+            Test::Meets => (code(op::TEST_MASK, op::TEST_MASK_Q), None),
+        };
+        self.encoded(code, Length::Z, MASK, a, b, kind);
+    }
+
+    /// Elements of `then` where the last look found something, and of `otherwise`.
+    pub(super) fn choose(&mut self, wide: bool, register: u8, otherwise: u8, then: Operand) {
+        let code = if wide { op::BLENDMQ } else { op::BLENDMD };
+        self.masked(code, Length::Z, [register, otherwise], then, MASK);
     }
 
     /// Compares a vector with zero, for a jump.

@@ -4,12 +4,14 @@
 //! is *wide*, and eight or sixteen of them are two parts. One bit is a mask, all ones or none, so that it selects and joins without being spread first. Bits
 //! above the width of a word may be anything as long as nothing reads them: a word is *clean* if they are zero.
 
+mod choose;
 mod steps;
 mod words;
 
 use super::Machine;
 use super::allocate::{Home, Instruction, Virtual};
 use super::assembler::{Address, Code, Length, op};
+use super::logic;
 use super::pool::Pool;
 use crate::job::{Job, Source};
 use crate::memory::words;
@@ -115,6 +117,10 @@ impl<'a> Lower<'a> {
         }
         for (&output, &at) in job.steps.outputs.iter().zip(&job.outputs) {
             this.store(output, at);
+        }
+        if lanes == Lanes::Sixteen {
+            let ones = this.constants.get(&(u64::MAX, Length::Z)).copied();
+            logic::join(&mut this.out.instructions, this.out.homes.len(), ones);
         }
         this.out
     }
@@ -361,10 +367,33 @@ impl<'a> Lower<'a> {
         if let Some(known) = self.forms[i as usize].number {
             return known;
         }
-        let (mask, one) = (self.narrow(i), self.constant(1, false));
-        let number = self.two(op::AND, false, mask, one);
+        let one = self.constant(1, false);
+        let number = match self.any_of(i) {
+            Some(word) => {
+                let word = self.clean(word);
+                self.two(op::MINUD, false, word, one)
+            }
+            None => {
+                let mask = self.narrow(i);
+                self.two(op::AND, false, mask, one)
+            }
+        };
         self.forms[i as usize].number = Some(number);
         number
+    }
+
+    /// The narrow word of which a bit tells whether it is more than zero.
+    fn any_of(&self, i: u32) -> Option<u32> {
+        let step = self.at(i);
+        let word = match (&step.operator, &step.operands[..]) {
+            (Operator::Any, &[word]) => word,
+            (Operator::Not, &[inner]) => match (&self.at(inner).operator, &self.at(inner).operands[..]) {
+                (Operator::Equal, &[word, zero]) if self.number_of(zero) == Some(0) => word,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        (2..=32).contains(&self.width(word)).then_some(word)
     }
 
     fn wide_number(&mut self, i: u32) -> Wide {

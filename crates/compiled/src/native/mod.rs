@@ -7,6 +7,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `lower` | steps of a job to instructions on virtual registers |
+//! | `logic` | bitwise instructions joined, three operands in one |
 //! | `allocate` | virtual registers to those that there are |
 //! | `assembler` | instructions to bytes |
 //! | `pool` | constants and tables |
@@ -15,6 +16,7 @@
 mod allocate;
 mod assembler;
 mod beside;
+mod logic;
 mod lower;
 mod pool;
 

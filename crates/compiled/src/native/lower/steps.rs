@@ -93,6 +93,9 @@ impl Lower<'_> {
                 self.of_two(i, [op::ANDN, op::ANDN], self.at(b).operands[0], a, clean);
                 return;
             }
+            if self.where_high(i, b, a) {
+                return;
+            }
         }
         let clean = self.is_clean(a) || self.is_clean(b) || self.width(i) == 1;
         self.of_two(i, [op::AND, op::AND], a, b, clean);

@@ -110,29 +110,6 @@ impl Lower<'_> {
         self.set(i, mask, width == 32 || width == 1);
     }
 
-    pub(super) fn select(&mut self, i: u32, condition: u32, then: u32, otherwise: u32) {
-        let clean = self.is_clean(then) && self.is_clean(otherwise) || self.width(i) == 1;
-        if self.is_wide(i) {
-            let (mask, then, otherwise) = (self.wide(condition), self.wide(then), self.wide(otherwise));
-            let first = self.blend(true, mask[0], then[0], otherwise[0]);
-            let second = match self.parts() == 1 || [mask, then, otherwise].iter().all(|x| x[0] == x[1]) {
-                true => first,
-                false => self.blend(true, mask[1], then[1], otherwise[1]),
-            };
-            return self.set_wide(i, [first, second], clean);
-        }
-        let (mask, then, otherwise) = (self.narrow(condition), self.narrow(then), self.narrow(otherwise));
-        let result = self.blend(false, mask, then, otherwise);
-        self.set(i, result, clean);
-    }
-
-    fn blend(&mut self, wide: bool, mask: Virtual, then: Virtual, otherwise: Virtual) -> Virtual {
-        let length = self.length(wide);
-        let to = self.fresh(Home::None, length);
-        self.out.instructions.push(Instruction::Blend { length, to, otherwise, then, mask });
-        to
-    }
-
     pub(super) fn lookup(&mut self, i: u32, index: u32, entries: &[u64]) {
         let width = self.width(i);
         let entries: Vec<u64> = match width {
