@@ -105,7 +105,6 @@ impl Batch {
     pub fn settle(&mut self) {
         for memory in &mut self.memories {
             self.layout.set_clock(memory, false);
-            self.layout.show(memory);
             self.engine.settle(memory);
         }
     }

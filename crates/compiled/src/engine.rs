@@ -143,7 +143,6 @@ impl Compiled {
     /// The clock is low: registers show what they captured, and all logic settles.
     pub fn settle(&mut self) {
         self.layout.set_clock(&mut self.memory, false);
-        self.layout.show(&mut self.memory);
         self.engine.settle(&mut self.memory);
     }
 

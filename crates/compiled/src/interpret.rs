@@ -72,7 +72,7 @@ impl Interpreter {
         }
     }
 
-    /// All logic settles.
+    /// Registers show what they captured, and all logic settles.
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code)]
     pub(crate) fn settle(&mut self, memory: &mut [u32]) {
@@ -93,7 +93,7 @@ impl Interpreter {
         }
     }
 
-    /// All logic settles.
+    /// The same.
     #[cfg(not(target_arch = "x86_64"))]
     pub(crate) fn settle(&mut self, memory: &mut [u32]) {
         self.all(memory);
@@ -101,6 +101,8 @@ impl Interpreter {
 
     #[inline(always)]
     fn all(&mut self, memory: &mut [u32]) {
+        let held = self.plan.held as usize;
+        memory.copy_within(held..2 * held, 0);
         for task in &self.plan.tasks {
             match task {
                 Task::Copy(list) => {

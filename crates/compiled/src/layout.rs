@@ -25,8 +25,6 @@ pub(crate) struct Layout {
     by_name: HashMap<String, usize>,
     places: Vec<u32>,
     widths: Vec<u32>,
-    /// Words that registers hold.
-    held: usize,
     /// Runs beside each other: each word of memory is there as often.
     beside: usize,
 }
@@ -63,7 +61,6 @@ impl Layout {
             ports,
             places: (0..plan.places.len() as u32).map(first).collect(),
             widths: plan.widths.clone(),
-            held: plan.held as usize * beside,
             beside,
         }
     }
@@ -158,11 +155,6 @@ impl Layout {
     pub(crate) fn set_clock(&self, memory: &mut [u32], high: bool) {
         let at = Layout::at(self.places[CLOCK as usize], 1, 0);
         memory[at..at + self.beside].fill(mask(high.into()));
-    }
-
-    /// Registers show what they captured.
-    pub(crate) fn show(&self, memory: &mut [u32]) {
-        memory.copy_within(self.held..2 * self.held, 0);
     }
 }
 

@@ -13,6 +13,7 @@ use crate::network::{Network, packed};
 use flashd_hwmodel::netlist::{Operator, Steps};
 use flashd_hwmodel::rtl::Design;
 use flashd_spec::bits::ones;
+use std::collections::HashMap;
 
 /// Words of memory that a vector may touch behind the last one that is used.
 pub(crate) const SLACK: u32 = 64;
@@ -97,6 +98,8 @@ pub(crate) struct Plan {
     pub(crate) widths: Vec<u32>,
     /// Words that registers hold.
     pub(crate) held: u32,
+    /// Those of them, the first ones, that may be something else after any edge.
+    pub(crate) moving: u32,
     pub(crate) registers: Vec<Held>,
     pub(crate) tasks: Vec<Task>,
     /// The flags of all events.
@@ -113,6 +116,15 @@ struct Layout<'a> {
     events: Events,
 }
 
+impl Network {
+    /// Whether registers take something at every edge.
+    fn takes_always(&self, bundle: &Bundle) -> bool {
+        let What::Registers(list) = &bundle.what else { return false };
+        let register = self.registers[list[0]];
+        register.enable.is_none() && register.gate.is_none() && register.reset.is_none()
+    }
+}
+
 impl Plan {
     pub(crate) fn of(design: &Design, mut network: Network) -> Result<Plan, CompileError> {
         let levels = levels(&mut network)?;
@@ -121,10 +133,20 @@ impl Plan {
         let places = vec![0; network.widths.len()];
         let events = Events::default();
         let mut layout = Layout { network: &network, places, memory: 0, tasks: Vec::new(), events };
-        bundles.iter().filter(is_held).for_each(|bundle| layout.place(bundle));
+        let (always, sometimes): (Vec<&Bundle>, Vec<&Bundle>) =
+            bundles.iter().filter(is_held).partition(|bundle| network.takes_always(bundle));
+        always.iter().for_each(|bundle| layout.place(bundle, &HashMap::new()));
+        let moving = layout.memory.next_multiple_of(16);
+        layout.memory = moving;
+        sometimes.iter().for_each(|bundle| layout.place(bundle, &HashMap::new()));
         let held = layout.memory.next_multiple_of(16);
         layout.memory = 2 * held;
-        bundles.iter().filter(|bundle| !is_held(bundle)).for_each(|bundle| layout.place(bundle));
+        // What such registers take is computed where it is captured, so that nothing has to bring it there.
+        let captured = always
+            .iter()
+            .map(|bundle| (bundle.inputs[0].as_slice(), layout.places[bundle.outputs[0][0] as usize] + held));
+        let captured: HashMap<&[u32], u32> = captured.collect();
+        bundles.iter().filter(|bundle| !is_held(bundle)).for_each(|bundle| layout.place(bundle, &captured));
         for net in 0..network.same.len() {
             layout.places[net] = layout.places[network.same[net] as usize];
         }
@@ -140,7 +162,7 @@ impl Plan {
         let tasks = inputs_last(tasks, driven.map(|&net| places[net as usize]).collect());
         let (places, events) = (places[..network.same.len()].to_vec(), events.flags);
         let memory = memory + SLACK;
-        Ok(Plan { places, widths: design.widths.clone(), held, registers, tasks, events, memory })
+        Ok(Plan { places, widths: design.widths.clone(), held, moving, registers, tasks, events, memory })
     }
 
     /// Memory before the first cycle, for so many runs beside each other. Nothing has settled: all events have just happened.
@@ -172,10 +194,13 @@ impl Layout<'_> {
         at
     }
 
-    fn place(&mut self, bundle: &Bundle) {
+    /// Gives the nets that a bundle drives their places: those that registers always take are `captured` at once. An input moves before the
+    /// registers show what they captured and has to be elsewhere.
+    fn place(&mut self, bundle: &Bundle, captured: &HashMap<&[u32], u32>) {
         for nets in &bundle.outputs {
             let width = self.network.widths[nets[0] as usize];
-            let at = self.room(nets.len(), width);
+            let taken = captured.get(nets.as_slice()).filter(|_| matches!(bundle.what, What::Instances(..)));
+            let at = taken.copied().unwrap_or_else(|| self.room(nets.len(), width));
             for (&net, i) in nets.iter().zip(0..) {
                 self.places[net as usize] = at + i * words(width);
             }

@@ -107,6 +107,8 @@ impl Beside<'_> {
         };
         let elements = held.elements();
         match &held.d {
+            // It is there already.
+            Taken::Each(from) if *from == held.next => {}
             Taken::Each(from) if elements > FEW => {
                 let at = |place: u32| Address { scale: size as u8, ..machine.word(place) };
                 self.code.clear_index();

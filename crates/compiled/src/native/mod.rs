@@ -131,6 +131,7 @@ impl Native {
         let mut code = Assembler::default();
         let machine = Machine { longest: vectors.longest(), runs };
         let mut pool = Pool::new(plan.memory * runs, machine.longest.words());
+        show(&mut code, plan, machine);
         for task in &plan.tasks {
             match task {
                 Task::Copy(list) if machine.is_beside() => Beside::new(&mut code, machine).copy(list),
@@ -167,6 +168,7 @@ impl Native {
         self.vectors
     }
 
+    /// Registers show what they captured, and all logic settles.
     pub(crate) fn settle(&self, memory: &mut [u32]) {
         self.call(0, memory);
     }
@@ -205,6 +207,20 @@ fn run(code: &mut Assembler, pool: &mut Pool, job: &Job, machine: Machine) {
         code.again(block as i32 * 4, (blocks * block) as i32 * 4, start);
     }
     skip.into_iter().chain(quiet).for_each(|place| code.arrive(place));
+}
+
+/// Registers show what they captured, those that only take something at times where they did.
+fn show(code: &mut Assembler, plan: &Plan, machine: Machine) {
+    let copy = |code: &mut Assembler, first: u32, words: u32| {
+        let [from, to, words] = [first + plan.held, first, words].map(|place| place * machine.runs);
+        copy(code, from, to, words, machine);
+    };
+    copy(code, 0, plan.moving);
+    for held in plan.registers.iter().filter(|held| held.next - plan.held >= plan.moving) {
+        let quiet = unless(code, held.event.as_slice(), machine);
+        copy(code, held.next - plan.held, held.words);
+        quiet.into_iter().for_each(|place| code.arrive(place));
+    }
 }
 
 /// Jumps past a job if none of the events has happened that it has to run at; the jump.
@@ -315,6 +331,8 @@ fn hold(code: &mut Assembler, held: &Held, machine: Machine) {
         code.arrive(low);
     }
     match &held.d {
+        // It is there already.
+        Taken::Each(from) if *from == held.next => {}
         Taken::Words(list) => {
             for (&from, to) in list.iter().zip(held.next..) {
                 code.copy_word(Address::word(from), Address::word(to));
