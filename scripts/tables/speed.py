@@ -77,10 +77,11 @@ def engines(context):
 
 
 def avx2(context):
-    """Keys a second of the model and of attention in plain f32 with AVX2 alone, d = 64."""
-    table = Table(["core, d", "64 queries", "over Verilator", "of plain f32"], labels=1)
+    """Keys a second of the engine that runs the RTL, the model and attention in plain f32 with AVX2 alone, d = 64."""
+    table = Table(["core, d", "engine, one stimulus", "over Verilator", "64 stimuli", "over Verilator", "model, 64 queries", "over Verilator", "of plain f32"], labels=1)
     for run in streams(bench(context, "--quick", "--isa", "AVX2")):
-        table.add([title(run["core"])], [*over_verilator(run, "vector"), of_plain(run)])
+        engine = over_verilator(run, "rtl") + over_verilator(run, "beside")
+        table.add([title(run["core"])], [*engine, *over_verilator(run, "vector"), of_plain(run)])
     return table
 
 

@@ -313,8 +313,8 @@ impl Builder {
     }
 }
 
-/// The same steps, simpler.
-pub(crate) fn simplified(steps: &Steps) -> Steps {
+/// The same steps, simpler: as few as the engine has to do.
+pub fn simplified(steps: &Steps) -> Steps {
     let mut builder = Builder::default();
     let outputs = append(&mut builder, steps, |builder, place, width| builder.input(place, width));
     builder.finish(outputs)

@@ -76,10 +76,18 @@ impl Compiled {
     /// # Errors
     /// If logic depends on itself.
     pub fn new(design: &Design) -> Result<Compiled, CompileError> {
-        Compiled::with_steps(design, Backend::best(), &|_, steps| steps)
+        Compiled::with_backend(design, Backend::best())
     }
 
-    /// The same, run in a certain way, with the recorded steps of each kind of leaf changed: for tests that see whether a fault in them
+    /// The same, run in a certain way.
+    ///
+    /// # Errors
+    /// If logic depends on itself.
+    pub fn with_backend(design: &Design, backend: Backend) -> Result<Compiled, CompileError> {
+        Compiled::with_steps(design, backend, &|_, steps| steps)
+    }
+
+    /// The same, with the recorded steps of each kind of leaf changed: for tests that see whether a fault in them
     /// is noticed.
     ///
     /// # Errors

@@ -44,7 +44,7 @@ mod network;
 mod plan;
 
 pub use batch::Batch;
-pub use code::evaluate;
+pub use code::{evaluate, simplified};
 pub use engine::{Backend, Compiled};
 pub use native::Vectors;
 

@@ -26,12 +26,14 @@ impl Memory {
 impl Deref for Memory {
     type Target = [u32];
 
+    #[inline]
     fn deref(&self) -> &[u32] {
         &self.words[self.start..self.start + self.count]
     }
 }
 
 impl DerefMut for Memory {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u32] {
         &mut self.words[self.start..self.start + self.count]
     }

@@ -2,5 +2,6 @@
 
 mod beside;
 mod faults;
+mod prefix;
 mod random;
 mod same;

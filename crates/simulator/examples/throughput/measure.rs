@@ -287,7 +287,8 @@ fn rtl<T: Copy + Into<u64>>(
     engine: &str,
     stream: &Stream<T>,
 ) -> Result<Value, Box<dyn Error>> {
-    let Player { start, instructions, mut play } = player(engine, &options.config, stream)?;
+    let Player { start, instructions, mut play } =
+        player(engine, &options.config, stream, &options.isa.to_string())?;
     let (time, Played { o, cycles, reads }) = time(options, &mut play);
     let steps = (stream.queries() * stream.keys()) as u64;
     let mut more = json!({ "start_seconds": start, "instructions": instructions });

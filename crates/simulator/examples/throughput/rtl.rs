@@ -1,6 +1,6 @@
 //! The engines that run the RTL, driven as `testbench/bench/main.cpp` drives what Verilator made.
 
-use flashd_compiled::{Batch, Compiled};
+use flashd_compiled::{Backend, Batch, Compiled};
 use flashd_hwmodel::catalogue::build;
 use flashd_hwmodel::rtl::{Circuit, PortPlace};
 use flashd_simulator::RESET_CYCLES;
@@ -289,22 +289,28 @@ pub struct Player<'a> {
 /// Runs beside each other in the engine for several.
 pub const BESIDE: usize = 64;
 
-/// The compiled engine, alone or with [`BESIDE`] runs, or RustHDL's sweeps.
+/// The compiled engine, alone or with [`BESIDE`] runs, or RustHDL's sweeps. `isa` names the vector instructions.
 pub fn player<'a, T: Copy + Into<u64>>(
     engine: &str,
     config: &CoreConfig,
     stream: &'a Stream<T>,
+    isa: &str,
 ) -> Result<Player<'a>, Box<dyn Error>> {
     let start = Instant::now();
     let circuit = build(config)?;
+    let of_isa = |backend: &Backend| match backend {
+        Backend::Native(vectors) => vectors.to_string() == isa,
+        Backend::Interpreter => true,
+    };
+    let backend = Backend::available().into_iter().find(of_isa).unwrap_or(Backend::Interpreter);
     match engine {
         "rtl" => {
-            let core = Compiled::new(&circuit.design())?;
+            let core = Compiled::with_backend(&circuit.design(), backend)?;
             let instructions = core.instructions();
             ready(start, core, 1, instructions, stream)
         }
         "beside" => {
-            let core = Batch::new(&circuit.design(), BESIDE)?;
+            let core = Batch::with_backend(&circuit.design(), BESIDE, backend)?;
             let instructions = core.instructions();
             ready(start, core, BESIDE, instructions, stream)
         }

@@ -96,7 +96,13 @@ impl Lower<'_> {
         }
     }
 
-    fn look_at_bits(&mut self, a: u32, bits: u64, not: bool) -> Option<Look> {
+    fn look_at_bits(&mut self, mut a: u32, mut bits: u64, not: bool) -> Option<Look> {
+        // Where they come from, they are as well.
+        while let Operator::Slice(low) = self.at(a).operator
+            && !self.is_wide(self.at(a).operands[0])
+        {
+            (a, bits) = (self.at(a).operands[0], bits << low);
+        }
         let (a, bits) = (self.narrow(a), self.constant(bits, false));
         Some((Test::Meets, a, bits, not))
     }
