@@ -85,6 +85,8 @@ pub(super) mod op {
     pub(super) const COMPARE_Q: Code = code(1, 3, 1, 0x1F);
     pub(super) const COMPARE_U: Code = code(1, 3, 0, 0x1E);
     pub(super) const COMPARE_UQ: Code = code(1, 3, 1, 0x1E);
+    /// All ones where two vectors have no bit in common.
+    pub(crate) const DISJOINT: Code = code(2, 2, 0, 0x27);
     pub(super) const TEST_MASK: Code = code(1, 2, 0, 0x27);
     pub(super) const TEST_MASK_Q: Code = code(1, 2, 1, 0x27);
     pub(super) const BLENDMD: Code = code(1, 2, 0, 0x64);
@@ -156,12 +158,13 @@ const LESS: u8 = 1;
 const GREATER: u8 = 6;
 
 /// What compares into a mask register, how, and what makes a vector of it.
-fn into_mask(code: Code) -> Option<(Code, u8, Code)> {
+fn into_mask(code: Code) -> Option<(Code, Option<u8>, Code)> {
     match code {
-        op::CMPEQD => Some((op::COMPARE, EQUAL, op::FROM_MASK)),
-        op::CMPGTD => Some((op::COMPARE, GREATER, op::FROM_MASK)),
-        op::CMPEQQ => Some((op::COMPARE_Q, EQUAL, op::FROM_MASK_Q)),
-        op::CMPGTQ => Some((op::COMPARE_Q, GREATER, op::FROM_MASK_Q)),
+        op::CMPEQD => Some((op::COMPARE, Some(EQUAL), op::FROM_MASK)),
+        op::CMPGTD => Some((op::COMPARE, Some(GREATER), op::FROM_MASK)),
+        op::CMPEQQ => Some((op::COMPARE_Q, Some(EQUAL), op::FROM_MASK_Q)),
+        op::CMPGTQ => Some((op::COMPARE_Q, Some(GREATER), op::FROM_MASK_Q)),
+        op::DISJOINT => Some((op::DISJOINT, None, op::FROM_MASK)),
         _ => None,
     }
 }
@@ -194,7 +197,7 @@ impl Assembler {
         if length == Length::Z
             && let Some((compare, kind, back)) = into_mask(code)
         {
-            self.encoded(compare, length, MASK, other, operand, Some(kind));
+            self.encoded(compare, length, MASK, other, operand, kind);
             self.encoded(back, length, register, 0, Operand::Register(MASK), None);
             return;
         }

@@ -1,7 +1,7 @@
 //! Choices between words: by a mask, or in zmm by a look at two others.
 
 use super::super::allocate::{Home, Instruction, Virtual};
-use super::super::assembler::{Length, Test, op};
+use super::super::assembler::{Length, Test};
 use super::{Lanes, Lower};
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::ones;
@@ -86,25 +86,27 @@ impl Lower<'_> {
                 Some((Test::Less, self.clean(first), self.clean(second), true))
             }
             (Operator::SignedLess, Some(second)) => {
-                let [a, b] = [first, second].map(|x| {
-                    let x = self.narrow(x);
-                    self.shift(op::LEFT, false, x, 32 - width)
-                });
+                let [a, b] = [first, second].map(|x| self.on_top(x));
                 Some((Test::SignedLess, a, b, false))
             }
             _ => None,
         }
     }
 
-    fn look_at_bits(&mut self, mut a: u32, mut bits: u64, not: bool) -> Option<Look> {
-        // Where they come from, they are as well.
+    fn look_at_bits(&mut self, a: u32, bits: u64, not: bool) -> Option<Look> {
+        let (a, bits) = self.bits_of(a, bits);
+        Some((Test::Meets, a, bits, not))
+    }
+
+    /// Bits of a narrow word, where they come from.
+    pub(super) fn bits_of(&mut self, mut a: u32, mut bits: u64) -> (Virtual, Virtual) {
         while let Operator::Slice(low) = self.at(a).operator
             && !self.is_wide(self.at(a).operands[0])
+            && self.width(self.at(a).operands[0]) > 1
         {
             (a, bits) = (self.at(a).operands[0], bits << low);
         }
-        let (a, bits) = (self.narrow(a), self.constant(bits, false));
-        Some((Test::Meets, a, bits, not))
+        (self.narrow(a), self.constant(bits, false))
     }
 
     pub(super) fn blend(&mut self, wide: bool, mask: Virtual, then: Virtual, otherwise: Virtual) -> Virtual {

@@ -2,7 +2,7 @@
 
 use super::super::allocate::Virtual;
 use super::super::assembler::{Code, op};
-use super::{Lower, Wide};
+use super::{Lanes, Lower, Wide};
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::ones;
 
@@ -120,7 +120,24 @@ impl Lower<'_> {
 
     fn sum(&mut self, i: u32, codes: [Code; 2], a: u32, b: u32) {
         let clean = matches!(self.width(i), 32 | 64);
+        if let Some(bit) = self.bit_of(b).filter(|_| !self.is_wide(i)) {
+            // As a mask, one bit is zero or minus one.
+            let opposite = if codes[0] == op::ADDD { op::SUBD } else { op::ADDD };
+            let (a, mask) = (self.narrow(a), self.narrow(bit));
+            let result = self.two(opposite, false, a, mask);
+            return self.set(i, result, clean);
+        }
         self.of_two(i, codes, a, b, clean);
+    }
+
+    /// The bit that a word consists of, if nothing is above it.
+    fn bit_of(&self, word: u32) -> Option<u32> {
+        match (&self.at(word).operator, &self.at(word).operands[..]) {
+            (Operator::Concat, &[high, low]) if self.number_of(high) == Some(0) && self.width(low) == 1 => {
+                Some(low)
+            }
+            _ => None,
+        }
     }
 
     fn product(&mut self, i: u32, a: u32, b: u32) {
@@ -180,6 +197,11 @@ impl Lower<'_> {
                 let a = self.narrow(a);
                 self.set(i, a, true);
             }
+            2..=32 if value == 0 && self.lanes == Lanes::Sixteen => {
+                let (a, bits) = self.bits_of(a, ones(self.width(a)));
+                let result = self.two(op::DISJOINT, false, a, bits);
+                self.set(i, result, true);
+            }
             1..=32 => {
                 let (a, number) = (self.clean(a), self.constant(value, false));
                 let result = self.two(op::CMPEQD, false, a, number);
@@ -215,6 +237,9 @@ impl Lower<'_> {
             let result = self.both(op::CMPEQQ, a, b);
             return self.set_mask(i, result);
         }
+        if let Some(value) = self.number_of(b) {
+            return self.equals_number(i, a, value);
+        }
         let (a, b) = (self.clean(a), self.clean(b));
         let result = self.two(op::CMPEQD, false, a, b);
         self.set(i, result, true);
@@ -248,6 +273,16 @@ impl Lower<'_> {
         }
     }
 
+    /// A narrow word with its sign where that of an element is.
+    pub(super) fn on_top(&mut self, word: u32) -> Virtual {
+        let places = 32 - self.width(word);
+        if let Some(number) = self.number_of(word) {
+            return self.constant(number << places & ones(32), false);
+        }
+        let word = self.narrow(word);
+        self.shift(op::LEFT, false, word, places)
+    }
+
     fn signed_less(&mut self, i: u32, a: u32, b: u32) {
         match self.width(a) {
             // Of one bit, one is minus one.
@@ -256,11 +291,8 @@ impl Lower<'_> {
                 let result = self.two(op::ANDN, false, b, a);
                 self.set(i, result, true);
             }
-            width @ 2..=32 => {
-                let [a, b] = [a, b].map(|x| {
-                    let x = self.narrow(x);
-                    self.shift(op::LEFT, false, x, 32 - width)
-                });
+            2..=32 => {
+                let [a, b] = [a, b].map(|x| self.on_top(x));
                 let result = self.two(op::CMPGTD, false, b, a);
                 self.set(i, result, true);
             }
