@@ -6,6 +6,7 @@
 use super::Tag;
 use crate::netlist::{Net, verilog_body};
 use crate::word::{Num, Word};
+use std::sync::OnceLock;
 
 /// A port of a leaf: one word, or a vector of words of equal width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ pub trait Leaf: Send + Sync {
     fn outputs(&self) -> Vec<Pins>;
     /// The outputs' words from the inputs' words, both in the order of the ports.
     fn eval(&self, inputs: &[u64], outputs: &mut [u64]);
-    /// The body of the Verilog module.
+    /// The body of the Verilog module, which the checks of RustHDL ask for several times.
     fn verilog(&self) -> String;
     /// The outputs' words as expressions of the inputs' words, for [`Steps::of`](crate::netlist::Steps::of). An input word is an
     /// input net or an element of a packed one.
@@ -163,11 +164,12 @@ pub(super) struct FunctionLeaf<F, const I: usize, const O: usize> {
     function: F,
     /// Widths of the inputs, kept because every evaluation needs them.
     inputs: [u32; I],
+    text: OnceLock<String>,
 }
 
 impl<F: Function<I, O>, const I: usize, const O: usize> FunctionLeaf<F, I, O> {
     pub(super) fn new(function: F) -> Self {
-        FunctionLeaf { inputs: function.widths().0, function }
+        FunctionLeaf { inputs: function.widths().0, function, text: OnceLock::new() }
     }
 }
 
@@ -197,9 +199,13 @@ impl<F: Function<I, O>, const I: usize, const O: usize> Leaf for FunctionLeaf<F,
     }
 
     fn verilog(&self) -> String {
-        let (inputs, outputs) = self.function.ports();
-        let results: Vec<(String, Net)> = outputs.map(String::from).into_iter().zip(self.netlist()).collect();
-        verilog_body(&inputs, &results)
+        let text = || {
+            let (inputs, outputs) = self.function.ports();
+            let results: Vec<(String, Net)> =
+                outputs.map(String::from).into_iter().zip(self.netlist()).collect();
+            verilog_body(&inputs, &results)
+        };
+        self.text.get_or_init(text).clone()
     }
 
     fn netlist(&self) -> Vec<Net> {
@@ -229,13 +235,14 @@ pub struct VectorLeaf<F> {
     tag: Tag,
     inputs: Vec<Pins>,
     outputs: Vec<Pins>,
+    text: OnceLock<String>,
 }
 
 impl<F: VectorFunction> VectorLeaf<F> {
     /// The leaf that computes `function`.
     pub fn new(function: F) -> Self {
         let (tag, inputs, outputs) = function.header();
-        VectorLeaf { function, tag, inputs, outputs }
+        VectorLeaf { function, tag, inputs, outputs, text: OnceLock::new() }
     }
 }
 
@@ -266,10 +273,13 @@ impl<F: VectorFunction> Leaf for VectorLeaf<F> {
     }
 
     fn verilog(&self) -> String {
-        let texts = self.outputs.iter().flat_map(|pins| (0..pins.count()).map(|i| pins.text(i)));
-        let results: Vec<(String, Net)> = texts.zip(self.netlist()).collect();
-        let names: Vec<&str> = self.inputs.iter().map(|pins| pins.name).collect();
-        verilog_body(&names, &results)
+        let text = || {
+            let texts = self.outputs.iter().flat_map(|pins| (0..pins.count()).map(|i| pins.text(i)));
+            let results: Vec<(String, Net)> = texts.zip(self.netlist()).collect();
+            let names: Vec<&str> = self.inputs.iter().map(|pins| pins.name).collect();
+            verilog_body(&names, &results)
+        };
+        self.text.get_or_init(text).clone()
     }
 
     fn netlist(&self) -> Vec<Net> {
