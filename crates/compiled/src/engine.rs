@@ -139,6 +139,7 @@ impl Compiled {
     }
 
     /// What a net of the design carries.
+    #[inline]
     pub fn value(&self, net: u32) -> u64 {
         self.layout.value(&self.memory, 0, net)
     }

@@ -154,6 +154,7 @@ impl Running {
     }
 
     /// What a net of the design carries in the settled cycle.
+    #[inline]
     pub fn value(&self, net: u32) -> u64 {
         match &self.compiled {
             Some(compiled) => compiled.value(net),

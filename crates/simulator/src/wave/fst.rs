@@ -7,9 +7,12 @@
 
 mod blocks;
 mod deflate;
+mod pack;
 
-use super::sink::{Names, Sink, Variable, WRITER};
-use blocks::{Blocks, Kind};
+use super::PERIOD_NS;
+use super::sink::{Column, Cycles, Kind, Names, Sink, Variable, WRITER};
+use blocks::Block;
+use pack::Packer;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Error, Result, Seek, SeekFrom, Write};
@@ -25,13 +28,14 @@ pub(super) struct Fst {
     /// Tables of names that are written.
     tables: HashMap<&'static str, u32>,
     kinds: Vec<Kind>,
-    /// The last change of a single bit.
-    bit: Option<(Variable, bool)>,
+    clock: Variable,
+    /// The first time of all.
+    start: Option<u64>,
 }
 
 enum State {
     Declares(Box<FstWriter<BufWriter<File>>>),
-    Records(BufWriter<File>, Box<Blocks>),
+    Records(Packer, Block),
     /// Between the two, and after an error there.
     Failed,
 }
@@ -52,7 +56,7 @@ impl Fst {
         let mut out = builder.build().map_err(failed)?;
         out.add_misc_attribute(MiscAttributeType::Comment, comment, 0).map_err(failed)?;
         let state = State::Declares(Box::new(out));
-        Ok(Fst { state, tables: HashMap::new(), kinds: Vec::new(), bit: None })
+        Ok(Fst { state, tables: HashMap::new(), kinds: Vec::new(), clock: 0, start: None })
     }
 
     fn head(&mut self) -> Result<&mut FstWriter<BufWriter<File>>> {
@@ -62,9 +66,9 @@ impl Fst {
         }
     }
 
-    fn body(&mut self) -> Result<(&mut BufWriter<File>, &mut Blocks)> {
+    fn body(&mut self) -> Result<(&mut Packer, &mut Block)> {
         match &mut self.state {
-            State::Records(out, blocks) => Ok((out, blocks)),
+            State::Records(packer, block) => Ok((packer, block)),
             _ => Err(Error::other("the declarations have not ended")),
         }
     }
@@ -132,53 +136,51 @@ impl Sink for Fst {
         self.variable((VarType::VcdWire, with_range(name, width)), Kind::Bits(width), None)
     }
 
-    fn declared(&mut self) -> Result<()> {
+    fn declared(&mut self, clock: Variable) -> Result<()> {
+        self.clock = clock;
         // Without a date: the same run gives the same file.
         let header = Header { version: WRITER.into(), ..Header::default() };
         self.head()?.write_header(header).map_err(failed)?;
         if let State::Declares(out) = std::mem::replace(&mut self.state, State::Failed) {
-            self.state = State::Records(out.finish().map_err(failed)?, Box::new(Blocks::new(&self.kinds)));
+            let packer = Packer::start(out.finish().map_err(failed)?)?;
+            self.state = State::Records(packer, Block::new(&self.kinds));
         }
         Ok(())
     }
 
-    fn time(&mut self, ns: u64) -> Result<()> {
-        let (out, blocks) = self.body()?;
-        if blocks.is_full() {
-            out.write_all(&blocks.finish().map_err(failed)?)?;
+    fn cycles(&mut self, cycles: Cycles, columns: &[Column]) -> Result<()> {
+        let clock = self.clock;
+        if cycles.count > 0 {
+            self.start.get_or_insert(cycles.first * PERIOD_NS);
         }
-        blocks.time(ns);
-        Ok(())
-    }
-
-    fn bits(&mut self, variable: Variable, width: u32, bits: u64) -> Result<()> {
-        if width == 1 {
-            self.bit = Some((variable, bits != 0));
+        let (packer, block) = self.body()?;
+        if block.is_full() {
+            packer.put(block)?;
         }
-        self.body()?.1.change(variable, bits);
-        Ok(())
-    }
-
-    fn number(&mut self, variable: Variable, value: f64) -> Result<()> {
-        self.body()?.1.change(variable, value.to_bits());
+        let from = block.times();
+        for cycle in cycles.first..cycles.end() {
+            for (part, high) in [(0, 1), (PERIOD_NS / 2, 0)] {
+                block.time(cycle * PERIOD_NS + part);
+                block.change_bit(clock, high);
+            }
+        }
+        columns.iter().for_each(|column| block.changes(column, from));
         Ok(())
     }
 
     fn end(mut self: Box<Self>, ns: u64) -> Result<()> {
-        let bit = self.bit;
-        let (out, blocks) = self.body()?;
+        let clock = self.clock;
+        let start = self.start.unwrap_or(ns);
+        let (packer, block) = self.body()?;
         // A time is there when something has a value.
-        if let Some((variable, high)) = bit {
-            blocks.time(ns);
-            blocks.change(variable, high.into());
-        }
-        let block = blocks.finish().map_err(failed)?;
-        out.write_all(&block)?;
-        let times = [blocks.start.unwrap_or(ns), blocks.now()];
+        block.time(ns);
+        block.change_bit(clock, 0);
+        packer.put(block)?;
+        let (mut out, blocks) = packer.end()?;
         out.seek(SeekFrom::Start(TIMES))?;
-        times.iter().try_for_each(|time| out.write_all(&time.to_be_bytes()))?;
+        [start, ns].iter().try_for_each(|time| out.write_all(&time.to_be_bytes()))?;
         out.seek(SeekFrom::Start(BLOCKS))?;
-        out.write_all(&blocks.finished.to_be_bytes())?;
+        out.write_all(&blocks.to_be_bytes())?;
         out.flush()
     }
 }

@@ -6,11 +6,11 @@ use super::PERIOD_NS;
 use super::actions::{ACTIONS, Flags, NAME};
 use super::numbers::{Numbers, Reading};
 use super::signals::Signal;
-use super::sink::{Sink, Variable};
+use super::sink::{Column, Cycles, Kind, Sink, Variable};
 use flashd_spec::bits::ones;
 use std::collections::HashMap;
 use std::io::{Error, ErrorKind, Result};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
 /// Where a recorded value comes from.
@@ -19,27 +19,27 @@ enum Source {
     Net(u32, u64),
     /// What a step does, by flags of its stage.
     Action(Flags),
+    /// A bit of a net, and above it the bits of the net on which its number depends, too.
+    BitAnd(u32, u32, u64),
 }
 
 /// A recorded value as the run looks at it.
 struct Channel {
     source: Source,
-    /// The channel, before this one, on which its number depends, too.
-    before: Option<usize>,
-    /// Bits recorded last, and those of the channel before.
-    last: Option<(u64, u64)>,
+    /// What was recorded last.
+    last: Option<u64>,
 }
 
 /// The same as it is written.
 struct Written {
     /// Its places among the design's signals: more than one if they are one net.
     positions: Vec<usize>,
-    width: u32,
-    id: Variable,
-    number: Option<(Variable, Reading)>,
-    before: Option<usize>,
-    /// Bits written last.
-    bits: Option<u64>,
+    /// Its bits, by their place among the columns.
+    bits: usize,
+    /// The decimal beside them, and how they read.
+    number: Option<(usize, Reading)>,
+    /// Bits written last, where what is recorded has others above them.
+    last: Option<u64>,
     /// Most characters of the number so far, as GTKWave shows it, and how many more values are looked at for that.
     longest: usize,
     to_look_at: u32,
@@ -47,18 +47,27 @@ struct Written {
 
 /// Values of a bus that are looked at to see how long its decimals are.
 const LOOKED_AT: u32 = 10_000;
-/// Changes that go to the other thread together.
-const BATCH: usize = 1 << 16;
+/// Changes that go to the other thread together: so many that each channel has many, and so few that the cache holds them.
+const BATCH: usize = 1 << 15;
 /// Batches that wait there; then the run waits.
 const WAITING: usize = 4;
 
 /// Changes of some cycles.
 #[derive(Default)]
 struct Batch {
-    /// Each cycle, and where its changes end.
-    cycles: Vec<(u64, usize)>,
-    /// Channel and bits.
-    changes: Vec<(u32, u64)>,
+    cycles: Cycles,
+    count: usize,
+    /// Of each channel, when it changes and to what.
+    channels: Vec<Vec<(u32, u64)>>,
+}
+
+impl Batch {
+    /// Empty, for so many channels; with the memory of one that has been written.
+    fn begin(&mut self, channels: usize) {
+        (self.cycles, self.count) = (Cycles::default(), 0);
+        self.channels.resize_with(channels, Vec::new);
+        self.channels.iter_mut().for_each(Vec::clear);
+    }
 }
 
 /// Variables while they are declared.
@@ -67,15 +76,41 @@ struct Declared {
     clock: Option<Variable>,
     channels: Vec<Channel>,
     written: Vec<Written>,
+    columns: Vec<Column>,
     /// The channel of each net that has one.
     nets: HashMap<u32, usize>,
 }
 
 impl Declared {
-    fn channel(&mut self, source: Source, before: Option<usize>, written: Written) -> usize {
-        self.channels.push(Channel { source, before, last: None });
-        self.written.push(Written { before, ..written });
+    fn channel(&mut self, source: Source, positions: Vec<usize>, width: u32, id: Variable) -> usize {
+        self.channels.push(Channel { source, last: None });
+        let bits = self.column(id, Kind::Bits(width));
+        self.written.push(Written {
+            positions,
+            bits,
+            number: None,
+            last: None,
+            longest: 0,
+            to_look_at: LOOKED_AT,
+        });
         self.channels.len() - 1
+    }
+
+    fn column(&mut self, variable: Variable, kind: Kind) -> usize {
+        self.columns.push(Column { variable, kind, changes: Vec::new() });
+        self.columns.len() - 1
+    }
+
+    /// Whether a signal of the same net is the same in the file: bits, and number if both have one. A number that also depends on
+    /// another bus is its own.
+    fn is_also(&self, known: usize, width: u32, reading: Option<Reading>) -> bool {
+        let own = |reading: Option<Reading>| !matches!(reading, Some(Reading::Weight(_)));
+        let Written { bits, number, .. } = &self.written[known];
+        let known = number.map(|(_, reading)| reading);
+        self.columns[*bits].kind == Kind::Bits(width)
+            && own(reading)
+            && own(known)
+            && (reading.is_none() || known.is_none() || reading == known)
     }
 
     /// A signal, and beside it its number.
@@ -87,10 +122,11 @@ impl Declared {
         }
         let beside = numbers.beside(signals, position);
         let reading = beside.as_ref().map(|beside| beside.reading);
-        let known = self.nets.get(&net).copied().filter(|known| self.written[*known].is_also(width, reading));
+        let known = self.nets.get(&net).copied().filter(|known| self.is_also(*known, width, reading));
         let place = match known {
             Some(known) => {
-                self.sink.wire(name, width, Some(self.written[known].id))?;
+                let id = self.columns[self.written[known].bits].variable;
+                self.sink.wire(name, width, Some(id))?;
                 self.written[known].positions.push(position);
                 known
             }
@@ -98,21 +134,23 @@ impl Declared {
                 let id = self.sink.wire(name, width, None)?;
                 // The bus before it is always recorded with it.
                 let before = match reading {
-                    Some(Reading::Weight(_)) => {
-                        position.checked_sub(1).and_then(|before| self.nets.get(&signals[before].net))
-                    }
+                    Some(Reading::Weight(_)) => position.checked_sub(1).map(|before| &signals[before]),
                     _ => None,
                 };
-                let written = Written::new(vec![position], width, id);
-                let place = self.channel(Source::Net(net, ones(width)), before.copied(), written);
+                let source = match before {
+                    Some(before) => Source::BitAnd(net, before.net, ones(before.width)),
+                    None => Source::Net(net, ones(width)),
+                };
+                let place = self.channel(source, vec![position], width, id);
                 self.nets.insert(net, place);
                 place
             }
         };
         if let Some(beside) = beside {
-            let same = self.written[place].number.map(|(number, _)| number);
-            let number = self.sink.real(&beside.name, same)?;
-            self.written[place].number = Some((number, beside.reading));
+            let known = self.written[place].number.map(|(column, _)| column);
+            let number = self.sink.real(&beside.name, known.map(|column| self.columns[column].variable))?;
+            let column = known.unwrap_or_else(|| self.column(number, Kind::Real));
+            self.written[place].number = Some((column, beside.reading));
         }
         Ok(())
     }
@@ -122,6 +160,8 @@ impl Declared {
 pub(super) struct Recorder {
     channels: Vec<Channel>,
     batch: Batch,
+    /// Batches that have been written.
+    empty: Receiver<Batch>,
     /// Why the other thread has ended.
     failed: Option<Error>,
     sender: Option<SyncSender<Batch>>,
@@ -138,8 +178,14 @@ impl Recorder {
         numbers: &Numbers,
         actions: &HashMap<usize, Flags>,
     ) -> Result<Recorder> {
-        let mut all =
-            Declared { sink, clock: None, channels: Vec::new(), written: Vec::new(), nets: HashMap::new() };
+        let mut all = Declared {
+            sink,
+            clock: None,
+            channels: vec![],
+            written: vec![],
+            columns: vec![],
+            nets: HashMap::new(),
+        };
         let mut open: Vec<&str> = Vec::new();
         for (position, signal) in signals.iter().enumerate().filter(|(i, _)| chosen[*i]) {
             let mut scopes: Vec<&str> = signal.path.split('.').collect();
@@ -155,48 +201,55 @@ impl Recorder {
             all.signal(signals, position, name, numbers)?;
             if let Some(&flags) = actions.get(&position) {
                 let id = all.sink.named(NAME, &ACTIONS)?;
-                all.channel(Source::Action(flags), None, Written::new(Vec::new(), ACTIONS.width(), id));
+                all.channel(Source::Action(flags), Vec::new(), ACTIONS.width(), id);
             }
         }
         for _ in &open {
             all.sink.up()?;
         }
-        all.sink.declared()?;
-        let Declared { sink, clock, channels, written, .. } = all;
+        let Declared { mut sink, clock, channels, written, columns, .. } = all;
         let clock = clock.ok_or_else(|| Error::new(ErrorKind::InvalidInput, "the design has no clock"))?;
+        sink.declared(clock)?;
         let (sender, batches) = sync_channel(WAITING);
-        let writer = Writer { sink, clock, channels: written };
-        let thread =
-            std::thread::Builder::new().name("wave".into()).spawn(move || writer.write_all(&batches))?;
-        let batch = Batch::default();
-        Ok(Recorder { channels, batch, failed: None, sender: Some(sender), thread: Some(thread) })
+        let (back, empty) = channel();
+        let writer = Writer { sink, channels: written, columns };
+        let thread = std::thread::Builder::new()
+            .name("wave".into())
+            .spawn(move || writer.write_all(&batches, &back))?;
+        let mut batch = Batch::default();
+        batch.begin(channels.len());
+        Ok(Recorder { channels, batch, empty, failed: None, sender: Some(sender), thread: Some(thread) })
     }
 
     /// One settled cycle, in which nets carry `values`.
     pub(super) fn cycle(&mut self, cycle: u64, values: impl Fn(u32) -> u64) -> Result<()> {
-        for place in 0..self.channels.len() {
-            let channel = &self.channels[place];
+        if self.batch.count >= BATCH || self.batch.cycles.end() != cycle {
+            self.send()?;
+            self.batch.cycles.first = cycle;
+        }
+        let at = self.batch.cycles.count;
+        for (channel, changes) in self.channels.iter_mut().zip(&mut self.batch.channels) {
             let bits = match channel.source {
                 Source::Net(net, mask) => values(net) & mask,
                 Source::Action(flags) => flags.action(&values),
+                Source::BitAnd(net, before, mask) => values(net) & 1 | (values(before) & mask) << 1,
             };
-            let before =
-                channel.before.and_then(|before| self.channels[before].last).map_or(0, |(bits, _)| bits);
-            if channel.last != Some((bits, before)) {
-                self.channels[place].last = Some((bits, before));
-                self.batch.changes.push((place as u32, bits));
+            if channel.last != Some(bits) {
+                channel.last = Some(bits);
+                changes.push((at, bits));
+                self.batch.count += 1;
             }
         }
-        self.batch.cycles.push((cycle, self.batch.changes.len()));
-        match self.batch.changes.len() + self.batch.cycles.len() >= BATCH {
-            true => self.send(),
-            false => Ok(()),
-        }
+        self.batch.cycles.count += 1;
+        self.batch.count += 1;
+        Ok(())
     }
 
     /// Hands over what has been recorded since the last time.
     fn send(&mut self) -> Result<()> {
-        let batch = std::mem::take(&mut self.batch);
+        let mut next = self.empty.try_recv().unwrap_or_default();
+        next.begin(self.channels.len());
+        let batch = std::mem::replace(&mut self.batch, next);
         match self.sender.as_ref().is_some_and(|sender| sender.send(batch).is_ok()) {
             true => Ok(()),
             false => {
@@ -247,68 +300,52 @@ impl Drop for Recorder {
 /// Writes what is recorded.
 struct Writer {
     sink: Box<dyn Sink>,
-    clock: Variable,
     channels: Vec<Written>,
+    columns: Vec<Column>,
 }
 
 impl Writer {
-    fn write_all(mut self, batches: &Receiver<Batch>) -> Result<Writer> {
-        while let Ok(batch) = batches.recv() {
-            let mut from = 0;
-            for (cycle, to) in batch.cycles {
-                self.cycle(cycle, &batch.changes[from..to])?;
-                from = to;
+    fn write_all(mut self, batches: &Receiver<Batch>, back: &Sender<Batch>) -> Result<Writer> {
+        while let Ok(mut batch) = batches.recv() {
+            for (channel, changes) in self.channels.iter_mut().zip(&mut batch.channels) {
+                channel.put(changes, &mut self.columns);
             }
+            self.sink.cycles(batch.cycles, &self.columns)?;
+            // The run may have ended.
+            let _ = back.send(batch);
         }
         Ok(self)
-    }
-
-    /// The clock rises, what differs from the cycle before changes with it, the clock falls half a period later.
-    fn cycle(&mut self, cycle: u64, changes: &[(u32, u64)]) -> Result<()> {
-        let time = cycle * PERIOD_NS;
-        self.sink.time(time)?;
-        self.sink.bits(self.clock, 1, 1)?;
-        for &(place, bits) in changes {
-            let place = place as usize;
-            // The channel before has been written before.
-            let before =
-                self.channels[place].before.and_then(|before| self.channels[before].bits).unwrap_or(0);
-            self.channels[place].change(self.sink.as_mut(), bits, before)?;
-        }
-        self.sink.time(time + PERIOD_NS / 2)?;
-        self.sink.bits(self.clock, 1, 0)
     }
 }
 
 impl Written {
-    fn new(positions: Vec<usize>, width: u32, id: Variable) -> Written {
-        let (number, before, bits) = (None, None, None);
-        Written { positions, width, id, number, before, bits, longest: 0, to_look_at: LOOKED_AT }
-    }
-
-    /// Whether a signal of the same net is the same in the file: bits, and number if both have one. A number that also depends on
-    /// another bus is its own.
-    fn is_also(&self, width: u32, reading: Option<Reading>) -> bool {
-        let own = |reading: Option<Reading>| !matches!(reading, Some(Reading::Weight(_)));
-        let known = self.number.map(|(_, reading)| reading);
-        self.width == width
-            && own(reading)
-            && own(known)
-            && (reading.is_none() || known.is_none() || reading == known)
-    }
-
-    fn change(&mut self, sink: &mut dyn Sink, bits: u64, before: u64) -> Result<()> {
-        if self.bits != Some(bits) {
-            self.bits = Some(bits);
-            sink.bits(self.id, self.width, bits)?;
+    /// Makes columns of what a channel has recorded, which gets other memory for it.
+    fn put(&mut self, recorded: &mut Vec<(u32, u64)>, columns: &mut [Column]) {
+        if let Some((column, reading)) = self.number {
+            let values = &mut columns[column].changes;
+            values.clear();
+            match reading {
+                Reading::Own(number) => {
+                    values.extend(recorded.iter().map(|&(at, bits)| (at, number.value(bits).to_bits())));
+                }
+                Reading::Weight(_) => values.extend(
+                    recorded.iter().map(|&(at, bits)| (at, reading.value(bits & 1, bits >> 1).to_bits())),
+                ),
+            }
+            for &(_, value) in values.iter().take(self.to_look_at as usize) {
+                self.longest = self.longest.max(shown(&format!("{:?}", f64::from_bits(value))));
+            }
+            self.to_look_at = self.to_look_at.saturating_sub(values.len() as u32);
         }
-        let Some((id, reading)) = self.number else { return Ok(()) };
-        let value = reading.value(bits, before);
-        if self.to_look_at > 0 {
-            self.to_look_at -= 1;
-            self.longest = self.longest.max(shown(&format!("{value:?}")));
+        let bits = &mut columns[self.bits].changes;
+        match self.number {
+            Some((_, Reading::Weight(_))) => {
+                bits.clear();
+                let own = recorded.iter().map(|&(at, bits)| (at, bits & 1));
+                bits.extend(own.filter(|&(_, bit)| self.last.replace(bit) != Some(bit)));
+            }
+            _ => std::mem::swap(bits, recorded),
         }
-        sink.number(id, value)
     }
 }
 

@@ -23,7 +23,38 @@ impl Names {
     }
 }
 
-/// A wave file under way: first its variables in their scopes, then times, and at each what changes.
+/// What a variable carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A bus of so many bits.
+    Bits(u32),
+    /// A decimal number, an f64.
+    Real,
+}
+
+/// Cycles that follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cycles {
+    pub first: u64,
+    pub count: u32,
+}
+
+impl Cycles {
+    /// The cycle after the last one.
+    pub(super) fn end(self) -> u64 {
+        self.first + u64::from(self.count)
+    }
+}
+
+/// The changes of a variable in some cycles: the place of a cycle among them, and the bits of the new value.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub variable: Variable,
+    pub kind: Kind,
+    pub changes: Vec<(u32, u64)>,
+}
+
+/// A wave file under way: first its variables in their scopes, then cycles with what changes in them.
 pub(super) trait Sink: Send {
     /// Opens a scope in the current one.
     fn scope(&mut self, name: &str) -> Result<()>;
@@ -35,14 +66,11 @@ pub(super) trait Sink: Send {
     fn real(&mut self, name: &str, same: Option<Variable>) -> Result<Variable>;
     /// Declares a bus whose values have names, where the format knows such.
     fn named(&mut self, name: &str, names: &Names) -> Result<Variable>;
-    /// Ends the declarations.
-    fn declared(&mut self) -> Result<()>;
-    /// What follows happens at this time, in ns; the first time has a value for every variable.
-    fn time(&mut self, ns: u64) -> Result<()>;
-    /// A bus of `width` bits changes.
-    fn bits(&mut self, variable: Variable, width: u32, bits: u64) -> Result<()>;
-    /// A decimal number changes.
-    fn number(&mut self, variable: Variable, value: f64) -> Result<()>;
-    /// Ends the file at a time.
+    /// Ends the declarations, one of which is that of the clock.
+    fn declared(&mut self, clock: Variable) -> Result<()>;
+    /// Some cycles after the last ones, with all variables but the clock: it rises when a cycle begins, what differs from the cycle
+    /// before changes with it, and it falls half a period later. The first cycle of all has a value for every variable.
+    fn cycles(&mut self, cycles: Cycles, columns: &[Column]) -> Result<()>;
+    /// Ends the file at a time, in ns.
     fn end(self: Box<Self>, ns: u64) -> Result<()>;
 }

@@ -1,6 +1,7 @@
 //! The value change dump.
 
-use super::sink::{Names, Sink, Variable, WRITER};
+use super::PERIOD_NS;
+use super::sink::{Column, Cycles, Kind, Names, Sink, Variable, WRITER};
 use std::fs::File;
 use std::io::{BufWriter, Result, Write};
 use vcd::{IdCode, ReferenceIndex, SimulationCommand, TimescaleUnit, VarType, Writer};
@@ -9,8 +10,11 @@ use vcd::{IdCode, ReferenceIndex, SimulationCommand, TimescaleUnit, VarType, Wri
 pub(super) struct Vcd {
     out: Writer<BufWriter<File>>,
     variables: u32,
+    clock: Variable,
     /// Times so far.
     times: u64,
+    /// How much of each column has been written.
+    written: Vec<usize>,
 }
 
 impl Vcd {
@@ -19,7 +23,7 @@ impl Vcd {
         out.version(WRITER)?;
         out.comment(comment)?;
         out.timescale(1, TimescaleUnit::NS)?;
-        Ok(Vcd { out, variables: 0, times: 0 })
+        Ok(Vcd { out, variables: 0, clock: 0, times: 0, written: Vec::new() })
     }
 
     fn variable(
@@ -34,33 +38,6 @@ impl Vcd {
         self.variables += u32::from(same.is_none());
         self.out.var_def(kind, width, IdCode::from(variable), name, range)?;
         Ok(variable)
-    }
-}
-
-impl Sink for Vcd {
-    fn scope(&mut self, name: &str) -> Result<()> {
-        self.out.add_module(name)
-    }
-
-    fn up(&mut self) -> Result<()> {
-        self.out.upscope()
-    }
-
-    fn wire(&mut self, name: &str, width: u32, same: Option<Variable>) -> Result<Variable> {
-        let range = (width > 1).then(|| ReferenceIndex::Range(width as i32 - 1, 0));
-        self.variable(VarType::Wire, width, name, same, range)
-    }
-
-    fn real(&mut self, name: &str, same: Option<Variable>) -> Result<Variable> {
-        self.variable(VarType::Real, 64, name, same, None)
-    }
-
-    fn named(&mut self, name: &str, names: &Names) -> Result<Variable> {
-        self.wire(name, names.width(), None)
-    }
-
-    fn declared(&mut self) -> Result<()> {
-        self.out.enddefinitions()
     }
 
     fn time(&mut self, ns: u64) -> Result<()> {
@@ -87,6 +64,58 @@ impl Sink for Vcd {
     /// The shortest text that reads back as the same number, with an exponent where it is short.
     fn number(&mut self, variable: Variable, value: f64) -> Result<()> {
         writeln!(self.out.writer(), "r{value:?} {}", IdCode::from(variable))
+    }
+}
+
+impl Sink for Vcd {
+    fn scope(&mut self, name: &str) -> Result<()> {
+        self.out.add_module(name)
+    }
+
+    fn up(&mut self) -> Result<()> {
+        self.out.upscope()
+    }
+
+    fn wire(&mut self, name: &str, width: u32, same: Option<Variable>) -> Result<Variable> {
+        let range = (width > 1).then(|| ReferenceIndex::Range(width as i32 - 1, 0));
+        self.variable(VarType::Wire, width, name, same, range)
+    }
+
+    fn real(&mut self, name: &str, same: Option<Variable>) -> Result<Variable> {
+        self.variable(VarType::Real, 64, name, same, None)
+    }
+
+    fn named(&mut self, name: &str, names: &Names) -> Result<Variable> {
+        self.wire(name, names.width(), None)
+    }
+
+    fn declared(&mut self, clock: Variable) -> Result<()> {
+        self.clock = clock;
+        self.out.enddefinitions()
+    }
+
+    /// A file is in the order of time.
+    fn cycles(&mut self, cycles: Cycles, columns: &[Column]) -> Result<()> {
+        self.written.clear();
+        self.written.resize(columns.len(), 0);
+        for at in 0..cycles.count {
+            let time = (cycles.first + u64::from(at)) * PERIOD_NS;
+            self.time(time)?;
+            self.bits(self.clock, 1, 1)?;
+            for (place, &Column { variable, kind, ref changes }) in columns.iter().enumerate() {
+                let Some(&(when, bits)) = changes.get(self.written[place]) else { continue };
+                if when == at {
+                    self.written[place] += 1;
+                    match kind {
+                        Kind::Bits(width) => self.bits(variable, width, bits)?,
+                        Kind::Real => self.number(variable, f64::from_bits(bits))?,
+                    }
+                }
+            }
+            self.time(time + PERIOD_NS / 2)?;
+            self.bits(self.clock, 1, 0)?;
+        }
+        Ok(())
     }
 
     fn end(mut self: Box<Self>, ns: u64) -> Result<()> {

@@ -5,95 +5,73 @@
 //! byte on; of a decimal it is `time << 1 | 1`, and the eight bytes of an f64 follow. (GTKWave's `fstapi.c` has the format; marks for
 //! bits that are neither 0 nor 1 are of no use here.)
 
-use super::deflate::Deflate;
-use std::collections::HashMap;
-use wavefst::Error;
-use wavefst::block::{
-    ChainIndexEntry, encode_chain_index_dyn_alias2, encode_frame_section, encode_time_section,
-};
+use super::super::sink::{Column, Kind, Variable};
 use wavefst::encoding::encode_varint;
-use wavefst::{BlockType, PackType};
 
 /// Changes of a block: so many that most of a chain's own repetitions are within reach of zlib.
 const CHANGES: usize = 4_000_000;
-/// Chains of no more bytes are left as they are.
-const SMALL: usize = 32;
-/// How hard the lists of times and of first values are compressed.
-const LEVEL: u32 = 1;
-
-/// What a variable carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A bus of so many bits.
-    Bits(u32),
-    /// An f64.
-    Real,
-}
+/// Bytes of the longest time before a value, and of the value.
+const LONGEST_TIME: usize = 10;
+const LONGEST_VALUE: usize = 8;
 
 impl Kind {
     /// Bytes of a value behind its time.
-    fn bytes(self) -> usize {
+    pub(super) fn bytes(self) -> usize {
         match self {
             Kind::Bits(1) => 0,
             Kind::Bits(width) => width.div_ceil(8) as usize,
-            Kind::Real => 8,
-        }
-    }
-
-    /// A value at the start of a block: a character a bit, x where there is none yet.
-    fn put_first(self, value: Option<u64>, out: &mut Vec<u8>) {
-        match (self, value) {
-            (Kind::Bits(width), Some(bits)) => {
-                out.extend((0..width).rev().map(|i| b'0' + (bits >> i & 1) as u8));
-            }
-            (Kind::Bits(width), None) => out.extend((0..width).map(|_| b'x')),
-            (Kind::Real, value) => out.extend(value.unwrap_or(f64::NAN.to_bits()).to_ne_bytes()),
+            Kind::Real => LONGEST_VALUE,
         }
     }
 }
 
-/// A variable in the current block.
-struct Chain {
-    kind: Kind,
-    bytes: Vec<u8>,
+/// A variable in a block.
+#[derive(Clone)]
+pub(super) struct Chain {
+    pub kind: Kind,
+    pub bytes: Vec<u8>,
+    /// What it was when the block began.
+    pub first: Option<u64>,
     /// The place of its last change among the times.
     time: u64,
-    value: Option<u64>,
-    /// What it was when the block began.
-    first: Option<u64>,
+    last: Option<u64>,
 }
 
-/// The current block.
-pub(super) struct Blocks {
-    chains: Vec<Chain>,
-    deflate: Deflate,
+/// Changes of all variables in some time.
+#[derive(Clone)]
+pub(super) struct Block {
+    /// Of the variables with handles from 1 on.
+    pub chains: Vec<Chain>,
     /// Differences of the times, how many they are, the first and the last one.
-    times: Vec<u8>,
-    count: u64,
-    begin: u64,
-    now: u64,
+    pub times: Vec<u8>,
+    pub count: u64,
+    pub begin: u64,
+    pub now: u64,
     changes: usize,
-    /// Blocks that are finished.
-    pub(super) finished: u64,
-    /// The first time of all.
-    pub(super) start: Option<u64>,
 }
 
-impl Blocks {
-    /// Before the first time, of variables with handles from 1 on.
-    pub(super) fn new(kinds: &[Kind]) -> Blocks {
-        let chain = |&kind: &Kind| Chain { kind, bytes: Vec::new(), time: 0, value: None, first: None };
-        Blocks {
+impl Block {
+    /// Before the first time.
+    pub(super) fn new(kinds: &[Kind]) -> Block {
+        let chain = |&kind: &Kind| Chain { kind, bytes: Vec::new(), first: None, time: 0, last: None };
+        Block {
             chains: kinds.iter().map(chain).collect(),
-            deflate: Deflate::default(),
             times: Vec::new(),
             count: 0,
             begin: 0,
             now: 0,
             changes: 0,
-            finished: 0,
-            start: None,
         }
+    }
+
+    /// Makes this the block that follows another one.
+    pub(super) fn follow(&mut self, other: &Block) {
+        for (chain, before) in self.chains.iter_mut().zip(&other.chains) {
+            chain.bytes.clear();
+            (chain.time, chain.first, chain.last) = (0, before.last, before.last);
+        }
+        self.times.clear();
+        (self.count, self.changes) = (0, 0);
     }
 
     /// What follows happens at a time, which is not before the last one.
@@ -104,15 +82,14 @@ impl Blocks {
         } else if since == 0 {
             return;
         }
-        self.start.get_or_insert(time);
         encode_varint(since, &mut self.times);
         self.count += 1;
         self.now = time;
     }
 
-    /// The last time.
-    pub(super) fn now(&self) -> u64 {
-        self.now
+    /// How many times there are.
+    pub(super) fn times(&self) -> u64 {
+        self.count
     }
 
     /// Enough for a block.
@@ -120,97 +97,59 @@ impl Blocks {
         self.changes >= CHANGES
     }
 
-    /// A variable changes.
-    pub(super) fn change(&mut self, handle: u32, value: u64) {
+    /// A variable of one bit changes at the last time.
+    pub(super) fn change_bit(&mut self, variable: Variable, bit: u64) {
+        let time = self.count - 1;
         self.changes += 1;
-        let now = self.count - 1;
-        let chain = &mut self.chains[handle as usize - 1];
-        let since = now - chain.time;
-        chain.time = now;
-        chain.value = Some(value);
-        match chain.kind {
-            Kind::Bits(1) => {
-                encode_varint(since << 2 | value << 1, &mut chain.bytes);
-            }
+        let chain = &mut self.chains[variable as usize - 1];
+        encode_varint((time - chain.time) << 2 | bit << 1, &mut chain.bytes);
+        (chain.time, chain.last) = (time, Some(bit));
+    }
+
+    /// A variable changes in cycles, each of two times, from a place among the times on.
+    pub(super) fn changes(&mut self, column: &Column, from: u64) {
+        let Column { variable, kind, ref changes } = *column;
+        let Some(&(_, last)) = changes.last() else { return };
+        self.changes += changes.len();
+        let chain = &mut self.chains[variable as usize - 1];
+        chain.last = Some(last);
+        match kind {
+            Kind::Bits(1) => chain.put::<0>(changes, from, |since, bit| (since << 2 | bit << 1, [])),
             Kind::Bits(width) => {
-                encode_varint(since << 1, &mut chain.bytes);
-                let bytes = (value << (64 - width)).to_be_bytes();
-                chain.bytes.extend_from_slice(&bytes[..chain.kind.bytes()]);
+                let value = |since: u64, bits: u64| (since << 1, (bits << (64 - width)).to_be_bytes());
+                chain.put(changes, from, value);
             }
-            Kind::Real => {
-                encode_varint(since << 1 | 1, &mut chain.bytes);
-                chain.bytes.extend_from_slice(&value.to_ne_bytes());
-            }
+            Kind::Real => chain.put(changes, from, |since, value| (since << 1 | 1, value.to_ne_bytes())),
         }
     }
+}
 
-    /// The block with its kind and length in front, if there is anything in it. Then the next one begins.
-    pub(super) fn finish(&mut self) -> Result<Vec<u8>, Error> {
-        let mut block = vec![BlockType::VcDataDynAlias2 as u8];
-        if self.changes == 0 {
-            return Ok(Vec::new());
-        }
-        // The length is known last.
-        block.extend([0; 8]);
-        block.extend(self.begin.to_be_bytes());
-        block.extend(self.now.to_be_bytes());
-        let length: usize = self.chains.iter().map(|chain| chain.bytes.len()).sum();
-        block.extend((length as u64).to_be_bytes());
-        let mut first = Vec::new();
-        self.chains.iter().for_each(|chain| chain.kind.put_first(chain.first, &mut first));
-        let frame = encode_frame_section(first, Some(LEVEL))?;
-        encode_varint(frame.uncompressed_len, &mut block);
-        encode_varint(frame.compressed_len, &mut block);
-        encode_varint(self.chains.len() as u64, &mut block);
-        block.extend(frame.payload);
-        encode_varint(self.chains.len() as u64, &mut block);
-        block.push(PackType::Zlib.marker());
-        let index = self.put_chains(&mut block);
-        let index = encode_chain_index_dyn_alias2(&index)?;
-        block.extend_from_slice(&index);
-        block.extend((index.len() as u64).to_be_bytes());
-        let times = encode_time_section(std::mem::take(&mut self.times), self.count, true, Some(LEVEL))?;
-        block.extend(times.payload);
-        for number in [times.uncompressed_len, times.compressed_len, times.item_count] {
-            block.extend(number.to_be_bytes());
-        }
-        let length = block.len() as u64 - 1;
-        block[1..9].copy_from_slice(&length.to_be_bytes());
-        for chain in &mut self.chains {
-            chain.bytes.clear();
-            (chain.time, chain.first) = (0, chain.value);
-        }
-        (self.count, self.changes) = (0, 0);
-        self.finished += 1;
-        Ok(block)
-    }
-
-    /// The chains, each in front of it its length if it is compressed; where each of them is.
-    fn put_chains(&mut self, block: &mut Vec<u8>) -> Vec<ChainIndexEntry> {
-        let start = block.len();
-        // Chains that are the same, as of flags in step, are written once. Of those of one length and kind, all are compared.
-        let mut known: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
-        let mut index = Vec::with_capacity(self.chains.len());
-        for (place, chain) in self.chains.iter().enumerate() {
-            if chain.bytes.is_empty() {
-                index.push(ChainIndexEntry::Empty);
-                continue;
+impl Chain {
+    /// Puts changes behind the others, each as a number and a value, of which the first bytes count.
+    fn put<const VALUE: usize>(
+        &mut self,
+        changes: &[(u32, u64)],
+        from: u64,
+        record: impl Fn(u64, u64) -> (u64, [u8; VALUE]),
+    ) {
+        let bytes = self.kind.bytes();
+        let mut at = self.bytes.len();
+        // A whole value is written where the next record begins in its midst: faster than so many bytes of it.
+        self.bytes.resize(at + changes.len() * (LONGEST_TIME + bytes) + VALUE, 0);
+        for &(cycle, value) in changes {
+            let time = from + 2 * u64::from(cycle);
+            let (mut number, value) = record(time - self.time, value);
+            self.time = time;
+            while number >= 0x80 {
+                self.bytes[at] = number as u8 | 0x80;
+                number >>= 7;
+                at += 1;
             }
-            let alike = known.entry((chain.bytes.len(), chain.kind.bytes())).or_default();
-            if let Some(target) = alike.iter().find(|place| self.chains[**place].bytes == chain.bytes) {
-                index.push(ChainIndexEntry::Alias { target: *target as u32 + 1 });
-                continue;
-            }
-            alike.push(place);
-            index.push(ChainIndexEntry::Data { offset: (block.len() - start) as u64 });
-            let compressed = match chain.bytes.len() {
-                ..=SMALL => None,
-                _ => self.deflate.compress(&chain.bytes, chain.kind.bytes()),
-            };
-            let length = if compressed.is_some() { chain.bytes.len() } else { 0 };
-            encode_varint(length as u64, block);
-            block.extend_from_slice(compressed.unwrap_or(&chain.bytes));
+            self.bytes[at] = number as u8;
+            at += 1;
+            self.bytes[at..at + VALUE].copy_from_slice(&value);
+            at += bytes;
         }
-        index
+        self.bytes.truncate(at);
     }
 }

@@ -8,7 +8,6 @@
 mod huffman;
 
 use huffman::{Code, put_codes};
-use std::ops::Range;
 
 /// As far as a match may reach back.
 const WINDOW: usize = 32_768;
@@ -17,14 +16,12 @@ const LONGEST: usize = 258;
 const SHORTEST: usize = 3;
 /// Bits of a record's hash.
 const HASH_BITS: u32 = 12;
-/// Bytes that are hashed.
-const HASHED: usize = 8;
+/// Bytes that are hashed or compared at once.
+const WORD: usize = 8;
 /// No record has had this hash.
 const NONE: u32 = u32::MAX;
 /// The symbol behind the last one of a block.
 const END: usize = 256;
-/// What marks a token as a match.
-const MATCH: u32 = 1 << 31;
 
 /// The first length of each symbol from 257 on, and how many more bits it has.
 const LENGTHS: [(u16, u8); 29] = [
@@ -78,16 +75,26 @@ fn distance_symbol(distance: usize) -> (usize, usize, u8) {
 
 /// Compresses chain after chain with the same memory.
 pub(super) struct Deflate {
-    /// Bytes, and matches as `MATCH | length << 16 | distance - 1`.
-    tokens: Vec<u32>,
+    steps: Vec<Step>,
     /// Where the last record with a hash began.
     records: Vec<u32>,
+    /// A bit a byte.
+    marks: Vec<u8>,
     out: Vec<u8>,
+}
+
+/// Bytes as they are, then a match.
+#[derive(Clone, Copy)]
+struct Step {
+    bytes: u32,
+    length: u16,
+    /// Less one.
+    distance: u16,
 }
 
 impl Default for Deflate {
     fn default() -> Self {
-        Deflate { tokens: Vec::new(), records: vec![NONE; 1 << HASH_BITS], out: Vec::new() }
+        Deflate { steps: Vec::new(), records: vec![NONE; 1 << HASH_BITS], marks: Vec::new(), out: Vec::new() }
     }
 }
 
@@ -98,144 +105,204 @@ impl Deflate {
         self.out.clear();
         // Deflate with a window of 32 KiB; the second byte makes the two a multiple of 31.
         self.out.extend([0x78, 0x01]);
-        self.put_block();
+        self.put_block(chain);
         self.out.extend(adler32(chain).to_be_bytes());
         (self.out.len() < chain.len()).then_some(&self.out)
     }
 
-    /// Tells what repeats.
+    /// Tells what repeats. What is behind the last step are bytes as they are.
     fn find(&mut self, chain: &[u8], value: usize) {
-        self.tokens.clear();
+        self.steps.clear();
         self.records.fill(NONE);
         let period = 1 + value;
+        self.compare(chain, period);
         let (mut at, mut record) = (0, 0);
-        while record < chain.len() {
-            let time = chain[record..].iter().take_while(|byte| **byte & 0x80 != 0).count() + 1;
-            let end = (record + time + value).min(chain.len());
-            if let Some(hashed) = chain.get(record..record + HASHED) {
-                let before = &mut self.records[hash(hashed)];
-                let from = std::mem::replace(before, record as u32);
-                // The last match may have taken some of this record already.
-                if at < end && from != NONE && record - from as usize <= WINDOW {
-                    let from = from as usize + (at - record);
-                    let length = same(chain, from, at..chain.len());
-                    // A match far back takes the bits of some three bytes.
-                    if length >= HASHED {
-                        self.put_match(length, at - from);
-                        at += length;
-                    }
-                }
-            }
-            while at < end {
-                let length = match at >= period {
-                    true => same(chain, at - period, at..chain.len().min(at + LONGEST)),
-                    false => 0,
-                };
-                if length >= SHORTEST {
-                    self.put_match(length, period);
-                    at += length;
-                } else {
-                    self.tokens.push(chain[at].into());
-                    at += 1;
+        // The last bytes of a chain begin no match.
+        while let Some(&first) = chain.get(record..).and_then(|rest| rest.first_chunk::<WORD>()) {
+            let before = &mut self.records[hash(first)];
+            let from = std::mem::replace(before, record as u32);
+            let time = (!u64::from_le_bytes(first) & 0x8080_8080_8080_8080).trailing_zeros() as usize / 8 + 1;
+            let end = record + time + value;
+            // The last match may have taken some of this record already.
+            if from != NONE && at < end && record - from as usize <= WINDOW {
+                let ahead = at.saturating_sub(record);
+                let from = from as usize + ahead;
+                let length = same(chain, from, record + ahead);
+                // A match far back takes the bits of some three bytes.
+                if length >= WORD {
+                    at = self.find_period(at, record + ahead, period);
+                    self.put_match(record + ahead - at, length, record + ahead - from);
+                    at = record + ahead + length;
                 }
             }
             record = end;
         }
+        self.find_period(at, chain.len(), period);
     }
 
-    /// A match of any length from 3 on.
-    fn put_match(&mut self, mut length: usize, distance: usize) {
-        while length > 0 {
-            // What is left is no match of one byte or two.
-            let part = match length {
-                ..=LONGEST => length,
-                259 | 260 => LONGEST - SHORTEST,
-                _ => LONGEST,
+    /// Marks the bytes that are as those a period before.
+    fn compare(&mut self, chain: &[u8], period: usize) {
+        self.marks.clear();
+        self.marks.reserve(chain.len() / 8 + 2 * WORD);
+        let words = chain.as_chunks::<WORD>().0;
+        for at in (0..WORD * words.len()).step_by(WORD) {
+            let (Some(now), Some(before)) = (word(chain, at), word(chain, at.wrapping_sub(period))) else {
+                self.marks.push(0);
+                continue;
             };
-            self.tokens.push(MATCH | (part as u32) << 16 | (distance as u32 - 1));
-            length -= part;
+            let differ = now ^ before;
+            const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+            let equal = !((differ & LOW) + LOW | differ | LOW) >> 7;
+            self.marks.push((equal.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8);
         }
+        self.marks.extend([0; 2 * WORD]);
     }
 
-    /// All tokens as one block with codes of its own.
-    fn put_block(&mut self) {
-        let (mut symbols, mut distances) = ([0u32; 286], [0u32; 30]);
-        for &token in &self.tokens {
-            match parts(token) {
-                None => symbols[token as usize] += 1,
-                Some((length, distance)) => {
-                    symbols[257 + length_symbol(length)] += 1;
-                    distances[distance_symbol(distance).0] += 1;
+    /// What is the same as a period before, between two places. Returns where the last of it ends.
+    fn find_period(&mut self, from: usize, to: usize, period: usize) -> usize {
+        const SEEN: usize = 56;
+        let mut bytes = from;
+        let mut at = from;
+        while at < to {
+            let marks = self.marks_from(at);
+            let starts = marks & marks >> 1 & marks >> 2;
+            if starts == 0 {
+                at += SEEN - 2;
+                continue;
+            }
+            let skip = starts.trailing_zeros() as usize;
+            let mut length = (!(marks >> skip)).trailing_zeros() as usize;
+            at += skip;
+            if skip + length >= SEEN {
+                length = SEEN - skip;
+                loop {
+                    let more = (!self.marks_from(at + length)).trailing_zeros() as usize;
+                    length += more.min(SEEN);
+                    if more < SEEN {
+                        break;
+                    }
                 }
             }
+            length = length.min(to.saturating_sub(at));
+            if length >= SHORTEST {
+                self.put_match(at - bytes, length, period);
+                bytes = at + length;
+            }
+            at += length;
         }
+        bytes
+    }
+
+    /// Marks of 56 bytes.
+    #[inline]
+    fn marks_from(&self, at: usize) -> u64 {
+        word(&self.marks, at / 8).unwrap_or(0) >> (at % 8) & (1 << 56) - 1
+    }
+
+    /// So many bytes as they are, and a match of any length from 3 on.
+    fn put_match(&mut self, bytes: usize, mut length: usize, distance: usize) {
+        let mut bytes = bytes as u32;
+        let distance = (distance - 1) as u16;
+        while length > LONGEST {
+            // What is left is no match of one byte or two.
+            let part = if length < LONGEST + SHORTEST { LONGEST - SHORTEST } else { LONGEST };
+            self.steps.push(Step { bytes, length: part as u16, distance });
+            bytes = 0;
+            length -= part;
+        }
+        self.steps.push(Step { bytes, length: length as u16, distance });
+    }
+
+    /// All steps as one block with codes of its own.
+    fn put_block(&mut self, chain: &[u8]) {
+        let (mut symbols, mut distances) = ([0u32; 286], [0u32; 30]);
+        // Two of each, as a count waits for the one before if it is of the same.
+        let mut counts = [[0u32; 256]; 2];
+        let mut lengths = [0u32; LONGEST + 1];
+        let mut count_bytes = |bytes: &[u8]| {
+            let (pairs, rest) = bytes.as_chunks::<2>();
+            for pair in pairs {
+                counts[0][usize::from(pair[0])] += 1;
+                counts[1][usize::from(pair[1])] += 1;
+            }
+            rest.iter().for_each(|byte| counts[0][usize::from(*byte)] += 1);
+        };
+        let mut rest = chain;
+        for step in &self.steps {
+            let (bytes, behind) = rest.split_at(step.bytes as usize);
+            count_bytes(bytes);
+            lengths[usize::from(step.length)] += 1;
+            distances[distance_symbol(usize::from(step.distance) + 1).0] += 1;
+            rest = &behind[usize::from(step.length)..];
+        }
+        count_bytes(rest);
+        let last = rest;
+        (0..256).for_each(|byte| symbols[byte] = counts[0][byte] + counts[1][byte]);
+        (SHORTEST..=LONGEST).for_each(|length| symbols[257 + length_symbol(length)] += lengths[length]);
         symbols[END] = 1;
         let (symbols, distances) = (Code::of(&symbols, 15), Code::of(&distances, 15));
         // Of each length its whole code, and how long that is.
-        let lengths: Vec<(u32, u32)> = (0..=LONGEST)
-            .map(|length| {
-                if length < SHORTEST {
-                    return (0, 0);
-                }
-                let symbol = length_symbol(length);
-                let ((code, bits), (first, more)) = (symbols.of_symbol(257 + symbol), LENGTHS[symbol]);
-                (code | (length as u32 - u32::from(first)) << bits, bits + u32::from(more))
-            })
-            .collect();
-        let mut bits = Bits::new(&mut self.out, self.tokens.len());
+        let lengths: [(u32, u32); LONGEST + 1] = std::array::from_fn(|length| {
+            if length < SHORTEST {
+                return (0, 0);
+            }
+            let symbol = length_symbol(length);
+            let ((code, bits), (first, more)) = (symbols.of_symbol(257 + symbol), LENGTHS[symbol]);
+            (code | (length as u32 - u32::from(first)) << bits, bits + u32::from(more))
+        });
+        let literals: [(u32, u32); 256] = std::array::from_fn(|byte| symbols.of_symbol(byte));
+        let mut bits = Bits::new(&mut self.out, 2 * chain.len() + 6 * self.steps.len());
         // The last block, of the kind with codes of its own.
         bits.put(1, 1);
         bits.put(2, 2);
         put_codes(&mut bits, &symbols, &distances);
-        let mut last = (0, (0, 0, 0));
-        for &token in &self.tokens {
-            match parts(token) {
-                None => {
-                    let (code, length) = symbols.of_symbol(token as usize);
-                    bits.put(code, length);
-                }
-                Some((length, distance)) => {
-                    let (code, width) = lengths[length];
-                    bits.put(code, width);
-                    // Mostly that of the match before.
-                    if last.0 != distance {
-                        last = (distance, distance_symbol(distance));
-                    }
-                    let (symbol, first, more) = last.1;
-                    let (code, width) = distances.of_symbol(symbol);
-                    bits.put(code | ((distance - first) as u32) << width, width + u32::from(more));
-                }
+        let mut known = (u16::MAX, (0, 0));
+        let mut rest = chain;
+        for step in &self.steps {
+            let (bytes, behind) = rest.split_at(step.bytes as usize);
+            bits.put_bytes(bytes, &literals);
+            let (code, width) = lengths[usize::from(step.length)];
+            // Mostly that of the match before.
+            if known.0 != step.distance {
+                let distance = usize::from(step.distance) + 1;
+                let (symbol, first, more) = distance_symbol(distance);
+                let (code, width) = distances.of_symbol(symbol);
+                known =
+                    (step.distance, (code | ((distance - first) as u32) << width, width + u32::from(more)));
             }
+            let (far, wide) = known.1;
+            bits.add(u64::from(code) | u64::from(far) << width, width + wide);
+            bits.flush();
+            rest = &behind[usize::from(step.length)..];
         }
+        bits.put_bytes(last, &literals);
         let (code, length) = symbols.of_symbol(END);
         bits.put(code, length);
         bits.end();
     }
 }
 
-/// Length and distance of a match; nothing of a byte.
-fn parts(token: u32) -> Option<(usize, usize)> {
-    (token & MATCH != 0).then_some(((token >> 16 & 0x1ff) as usize, (token & 0xffff) as usize + 1))
+fn hash(bytes: [u8; WORD]) -> usize {
+    (u64::from_le_bytes(bytes).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - HASH_BITS)) as usize
 }
 
-fn hash(bytes: &[u8]) -> usize {
-    let word = bytes.iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
-    (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - HASH_BITS)) as usize
-}
-
-/// How many bytes from `from` on are those of a range behind it.
-fn same(bytes: &[u8], from: usize, of: Range<usize>) -> usize {
-    let most = of.len();
-    let (before, now) = (&bytes[from..from + most], &bytes[of]);
+/// How many bytes from `from` on are those from `at` on, which is behind it. (Of the last bytes of a chain some are not counted.)
+#[inline]
+fn same(bytes: &[u8], from: usize, at: usize) -> usize {
     let mut count = 0;
-    for (a, b) in before.as_chunks::<8>().0.iter().zip(now.as_chunks::<8>().0) {
-        let differ = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+    while let (Some(before), Some(now)) = (word(bytes, from + count), word(bytes, at + count)) {
+        let differ = before ^ now;
         if differ != 0 {
             return count + differ.trailing_zeros() as usize / 8;
         }
-        count += 8;
+        count += WORD;
     }
-    count + before[count..].iter().zip(&now[count..]).take_while(|(a, b)| a == b).count()
+    count
+}
+
+#[inline]
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map(|word| u64::from_le_bytes(*word))
 }
 
 /// The check sum at the end of a zlib stream.
@@ -269,24 +336,51 @@ struct Bits<'a> {
 }
 
 impl<'a> Bits<'a> {
-    /// Behind what is there already, with room for so many tokens.
-    fn new(out: &'a mut Vec<u8>, tokens: usize) -> Bits<'a> {
+    /// Behind what is there already, with room for so many bytes, and for codes and their end.
+    fn new(out: &'a mut Vec<u8>, room: usize) -> Bits<'a> {
         let at = out.len();
-        // The longest code of a match is of 15 + 5 + 15 + 13 bits; the codes themselves take less than the rest.
-        out.resize(at + 6 * tokens + 1024, 0);
+        out.resize(at + room + 1024, 0);
         Bits { out, at, held: 0, count: 0 }
     }
 
-    /// At most 31 bits.
     #[inline]
     fn put(&mut self, bits: u32, count: u32) {
-        self.held |= u64::from(bits) << self.count;
+        self.add(bits.into(), count);
+        self.flush();
+    }
+
+    /// Of these there are 56 at most until they are flushed.
+    #[inline]
+    fn add(&mut self, bits: u64, count: u32) {
+        self.held |= bits << self.count;
         self.count += count;
-        if self.count >= 32 {
-            self.out[self.at..self.at + 4].copy_from_slice(&(self.held as u32).to_le_bytes());
-            self.at += 4;
-            self.held >>= 32;
-            self.count -= 32;
+    }
+
+    /// Leaves less than eight.
+    #[inline]
+    fn flush(&mut self) {
+        self.out[self.at..self.at + 8].copy_from_slice(&self.held.to_le_bytes());
+        self.at += self.count as usize / 8;
+        self.held >>= self.count & !7;
+        self.count &= 7;
+    }
+
+    #[inline]
+    fn put_bytes(&mut self, bytes: &[u8], codes: &[(u32, u32); 256]) {
+        let (threes, rest) = bytes.as_chunks::<3>();
+        for three in threes {
+            for byte in three {
+                let (code, length) = codes[usize::from(*byte)];
+                self.add(code.into(), length);
+            }
+            self.flush();
+        }
+        for byte in rest {
+            let (code, length) = codes[usize::from(*byte)];
+            self.add(code.into(), length);
+        }
+        if !rest.is_empty() {
+            self.flush();
         }
     }
 

@@ -1,0 +1,154 @@
+//! Blocks of changes, packed and written by a thread of their own.
+
+use super::super::sink::Kind;
+use super::blocks::Block;
+use super::deflate::Deflate;
+use super::failed;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Error, Result, Write};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+use wavefst::block::{
+    ChainIndexEntry, encode_chain_index_dyn_alias2, encode_frame_section, encode_time_section,
+};
+use wavefst::encoding::encode_varint;
+use wavefst::{BlockType, PackType};
+
+/// Chains of no more bytes are left as they are.
+const SMALL: usize = 32;
+/// How hard the lists of times and of first values are compressed.
+const LEVEL: u32 = 1;
+
+/// The file, and how many blocks of changes are in it.
+type Written = (BufWriter<File>, u64);
+
+/// Packs blocks and writes them behind each other.
+pub(super) struct Packer {
+    /// One block is packed while the next one is filled.
+    sender: Option<SyncSender<Block>>,
+    /// Blocks that have been written.
+    empty: Receiver<Block>,
+    thread: Option<JoinHandle<Result<Written>>>,
+}
+
+impl Packer {
+    /// What is in the file already is what stands before the blocks.
+    pub(super) fn start(out: BufWriter<File>) -> Result<Packer> {
+        let (sender, blocks) = sync_channel(0);
+        let (back, empty) = channel();
+        let write = move || write_all(out, &blocks, &back);
+        let thread = std::thread::Builder::new().name("pack".into()).spawn(write)?;
+        Ok(Packer { sender: Some(sender), empty, thread: Some(thread) })
+    }
+
+    /// Takes a block, in place of which there is the one that follows it.
+    pub(super) fn put(&mut self, block: &mut Block) -> Result<()> {
+        let mut next = self.empty.try_recv().unwrap_or_else(|_| block.clone());
+        next.follow(block);
+        let full = std::mem::replace(block, next);
+        match self.sender.as_ref().is_some_and(|sender| sender.send(full).is_ok()) {
+            true => Ok(()),
+            false => Err(self.end().err().unwrap_or_else(|| Error::other("the wave has ended"))),
+        }
+    }
+
+    /// Waits for what is not written yet.
+    pub(super) fn end(&mut self) -> Result<Written> {
+        self.sender = None;
+        let thread = self.thread.take().ok_or_else(|| Error::other("the wave has ended"))?;
+        thread.join().unwrap_or_else(|_| Err(Error::other("the thread that packs the wave has failed")))
+    }
+}
+
+impl Drop for Packer {
+    /// Nothing is written any more when it is gone.
+    fn drop(&mut self) {
+        // Nobody asks any more how it ended.
+        let _ = self.end();
+    }
+}
+
+fn write_all(mut out: BufWriter<File>, blocks: &Receiver<Block>, back: &Sender<Block>) -> Result<Written> {
+    let (mut deflate, mut count) = (Deflate::default(), 0);
+    while let Ok(block) = blocks.recv() {
+        out.write_all(&packed(&block, &mut deflate)?)?;
+        count += 1;
+        // The recording may have ended.
+        let _ = back.send(block);
+    }
+    Ok((out, count))
+}
+
+/// A block as it is in the file, with its kind and length in front.
+fn packed(block: &Block, deflate: &mut Deflate) -> Result<Vec<u8>> {
+    let mut out = vec![BlockType::VcDataDynAlias2 as u8];
+    // The length is known last.
+    out.extend([0; 8]);
+    out.extend(block.begin.to_be_bytes());
+    out.extend(block.now.to_be_bytes());
+    let length: usize = block.chains.iter().map(|chain| chain.bytes.len()).sum();
+    out.extend((length as u64).to_be_bytes());
+    let mut first = Vec::new();
+    block.chains.iter().for_each(|chain| put_first(chain.kind, chain.first, &mut first));
+    let frame = encode_frame_section(first, Some(LEVEL)).map_err(failed)?;
+    encode_varint(frame.uncompressed_len, &mut out);
+    encode_varint(frame.compressed_len, &mut out);
+    encode_varint(block.chains.len() as u64, &mut out);
+    out.extend(frame.payload);
+    encode_varint(block.chains.len() as u64, &mut out);
+    out.push(PackType::Zlib.marker());
+    let index = put_chains(block, deflate, &mut out);
+    let index = encode_chain_index_dyn_alias2(&index).map_err(failed)?;
+    out.extend_from_slice(&index);
+    out.extend((index.len() as u64).to_be_bytes());
+    let times = encode_time_section(block.times.clone(), block.count, true, Some(LEVEL)).map_err(failed)?;
+    out.extend(times.payload);
+    for number in [times.uncompressed_len, times.compressed_len, times.item_count] {
+        out.extend(number.to_be_bytes());
+    }
+    let length = out.len() as u64 - 1;
+    out[1..9].copy_from_slice(&length.to_be_bytes());
+    Ok(out)
+}
+
+/// A value at the start of a block: a character a bit, x where there is none yet.
+fn put_first(kind: Kind, value: Option<u64>, out: &mut Vec<u8>) {
+    match (kind, value) {
+        (Kind::Bits(width), Some(bits)) => {
+            out.extend((0..width).rev().map(|i| b'0' + (bits >> i & 1) as u8));
+        }
+        (Kind::Bits(width), None) => out.extend((0..width).map(|_| b'x')),
+        (Kind::Real, value) => out.extend(value.unwrap_or(f64::NAN.to_bits()).to_ne_bytes()),
+    }
+}
+
+/// The chains, each in front of it its length if it is compressed; where each of them is.
+fn put_chains(block: &Block, deflate: &mut Deflate, out: &mut Vec<u8>) -> Vec<ChainIndexEntry> {
+    let start = out.len();
+    let chains = &block.chains;
+    // Chains that are the same, as of flags in step, are written once. Of those of one length and kind, all are compared.
+    let mut known: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
+    let mut index = Vec::with_capacity(chains.len());
+    for (place, chain) in chains.iter().enumerate() {
+        if chain.bytes.is_empty() {
+            index.push(ChainIndexEntry::Empty);
+            continue;
+        }
+        let alike = known.entry((chain.bytes.len(), chain.kind.bytes())).or_default();
+        if let Some(target) = alike.iter().find(|place| chains[**place].bytes == chain.bytes) {
+            index.push(ChainIndexEntry::Alias { target: *target as u32 + 1 });
+            continue;
+        }
+        alike.push(place);
+        index.push(ChainIndexEntry::Data { offset: (out.len() - start) as u64 });
+        let compressed = match chain.bytes.len() {
+            ..=SMALL => None,
+            _ => deflate.compress(&chain.bytes, chain.kind.bytes()),
+        };
+        let length = if compressed.is_some() { chain.bytes.len() } else { 0 };
+        encode_varint(length as u64, out);
+        out.extend_from_slice(compressed.unwrap_or(&chain.bytes));
+    }
+    index
+}
