@@ -139,9 +139,14 @@ impl Compiled {
     }
 
     /// What a net of the design carries.
-    #[inline]
     pub fn value(&self, net: u32) -> u64 {
         self.layout.value(&self.memory, 0, net)
+    }
+
+    /// What some nets carry.
+    pub fn values(&self, nets: &[u32], to: &mut [u64]) {
+        let memory: &[u32] = &self.memory;
+        to.iter_mut().zip(nets).for_each(|(to, &net)| *to = self.layout.value(memory, 0, net));
     }
 
     /// The value of something watched.

@@ -26,7 +26,6 @@ impl Memory {
 impl Deref for Memory {
     type Target = [u32];
 
-    #[inline]
     fn deref(&self) -> &[u32] {
         &self.words[self.start..self.start + self.count]
     }

@@ -154,11 +154,18 @@ impl Running {
     }
 
     /// What a net of the design carries in the settled cycle.
-    #[inline]
     pub fn value(&self, net: u32) -> u64 {
         match &self.compiled {
             Some(compiled) => compiled.value(net),
             None => self.circuit.value(net),
+        }
+    }
+
+    /// What some nets carry in the settled cycle.
+    pub(crate) fn values(&self, nets: &[u32], to: &mut [u64]) {
+        match &self.compiled {
+            Some(compiled) => compiled.values(nets, to),
+            None => to.iter_mut().zip(nets).for_each(|(to, &net)| *to = self.circuit.value(net)),
         }
     }
 }

@@ -20,6 +20,11 @@ pub(super) struct Flags {
 }
 
 impl Flags {
+    /// The same flags by something else than their nets.
+    pub(super) fn map(self, mut of: impl FnMut(u32) -> u32) -> Flags {
+        Flags { valid: of(self.valid), first: of(self.first), update: of(self.update) }
+    }
+
     /// The place of the action among the names.
     pub(super) fn action(self, values: &impl Fn(u32) -> u64) -> u64 {
         let high = |net: u32| values(net) & 1 != 0;

@@ -207,7 +207,7 @@ impl WaveWriter {
             let e = format!("the waves were set up for {}, and {} runs", self.design, running.name());
             return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, e));
         }
-        self.recorder.cycle(cycle, |net| running.value(net))?;
+        self.recorder.cycle(cycle, |nets, values| running.values(nets, values))?;
         self.cycles += 1;
         Ok(())
     }

@@ -13,7 +13,7 @@ use std::io::{Error, ErrorKind, Result};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-/// Where a recorded value comes from.
+/// Where a recorded value comes from. Nets go by their place among those that are read.
 enum Source {
     /// Bits of a net.
     Net(u32, u64),
@@ -79,6 +79,9 @@ struct Declared {
     columns: Vec<Column>,
     /// The channel of each net that has one.
     nets: HashMap<u32, usize>,
+    /// Nets that are read, and the place of each.
+    read: Vec<u32>,
+    places: HashMap<u32, u32>,
 }
 
 impl Declared {
@@ -113,6 +116,13 @@ impl Declared {
             && (reading.is_none() || known.is_none() || reading == known)
     }
 
+    fn read(&mut self, net: u32) -> u32 {
+        *self.places.entry(net).or_insert_with(|| {
+            self.read.push(net);
+            self.read.len() as u32 - 1
+        })
+    }
+
     /// A signal, and beside it its number.
     fn signal(&mut self, signals: &[Signal], position: usize, name: &str, numbers: &Numbers) -> Result<()> {
         let Signal { width, net, .. } = signals[position];
@@ -138,8 +148,8 @@ impl Declared {
                     _ => None,
                 };
                 let source = match before {
-                    Some(before) => Source::BitAnd(net, before.net, ones(before.width)),
-                    None => Source::Net(net, ones(width)),
+                    Some(before) => Source::BitAnd(self.read(net), self.read(before.net), ones(before.width)),
+                    None => Source::Net(self.read(net), ones(width)),
                 };
                 let place = self.channel(source, vec![position], width, id);
                 self.nets.insert(net, place);
@@ -159,6 +169,9 @@ impl Declared {
 /// Records the chosen signals.
 pub(super) struct Recorder {
     channels: Vec<Channel>,
+    /// Nets that are read in each cycle, and their values.
+    nets: Vec<u32>,
+    values: Vec<u64>,
     batch: Batch,
     /// Batches that have been written.
     empty: Receiver<Batch>,
@@ -185,6 +198,8 @@ impl Recorder {
             written: vec![],
             columns: vec![],
             nets: HashMap::new(),
+            read: vec![],
+            places: HashMap::new(),
         };
         let mut open: Vec<&str> = Vec::new();
         for (position, signal) in signals.iter().enumerate().filter(|(i, _)| chosen[*i]) {
@@ -201,13 +216,14 @@ impl Recorder {
             all.signal(signals, position, name, numbers)?;
             if let Some(&flags) = actions.get(&position) {
                 let id = all.sink.named(NAME, &ACTIONS)?;
+                let flags = flags.map(|net| all.read(net));
                 all.channel(Source::Action(flags), Vec::new(), ACTIONS.width(), id);
             }
         }
         for _ in &open {
             all.sink.up()?;
         }
-        let Declared { mut sink, clock, channels, written, columns, .. } = all;
+        let Declared { mut sink, clock, channels, written, columns, read: nets, .. } = all;
         let clock = clock.ok_or_else(|| Error::new(ErrorKind::InvalidInput, "the design has no clock"))?;
         sink.declared(clock)?;
         let (sender, batches) = sync_channel(WAITING);
@@ -218,16 +234,29 @@ impl Recorder {
             .spawn(move || writer.write_all(&batches, &back))?;
         let mut batch = Batch::default();
         batch.begin(channels.len());
-        Ok(Recorder { channels, batch, empty, failed: None, sender: Some(sender), thread: Some(thread) })
+        let values = vec![0; nets.len()];
+        Ok(Recorder {
+            channels,
+            nets,
+            values,
+            batch,
+            empty,
+            failed: None,
+            sender: Some(sender),
+            thread: Some(thread),
+        })
     }
 
-    /// One settled cycle, in which nets carry `values`.
-    pub(super) fn cycle(&mut self, cycle: u64, values: impl Fn(u32) -> u64) -> Result<()> {
+    /// One settled cycle. `read` tells what nets carry.
+    pub(super) fn cycle(&mut self, cycle: u64, read: impl FnOnce(&[u32], &mut [u64])) -> Result<()> {
         if self.batch.count >= BATCH || self.batch.cycles.end() != cycle {
             self.send()?;
             self.batch.cycles.first = cycle;
         }
+        read(&self.nets, &mut self.values);
+        let values = |place: u32| self.values[place as usize];
         let at = self.batch.cycles.count;
+        let mut count = 1;
         for (channel, changes) in self.channels.iter_mut().zip(&mut self.batch.channels) {
             let bits = match channel.source {
                 Source::Net(net, mask) => values(net) & mask,
@@ -237,11 +266,11 @@ impl Recorder {
             if channel.last != Some(bits) {
                 channel.last = Some(bits);
                 changes.push((at, bits));
-                self.batch.count += 1;
+                count += 1;
             }
         }
         self.batch.cycles.count += 1;
-        self.batch.count += 1;
+        self.batch.count += count;
         Ok(())
     }
 

@@ -16,6 +16,8 @@ const LONGEST: usize = 258;
 const SHORTEST: usize = 3;
 /// Bits of a record's hash.
 const HASH_BITS: u32 = 12;
+/// Bytes whose marks are looked at together.
+const SEEN: usize = 56;
 /// Bytes that are hashed or compared at once.
 const WORD: usize = 8;
 /// No record has had this hash.
@@ -118,10 +120,14 @@ impl Deflate {
         self.compare(chain, period);
         let (mut at, mut record) = (0, 0);
         // The last bytes of a chain begin no match.
-        while let Some(&first) = chain.get(record..).and_then(|rest| rest.first_chunk::<WORD>()) {
+        while let Some(first) = word(chain, record) {
             let before = &mut self.records[hash(first)];
             let from = std::mem::replace(before, record as u32);
-            let time = (!u64::from_le_bytes(first) & 0x8080_8080_8080_8080).trailing_zeros() as usize / 8 + 1;
+            // Mostly the time has one byte: what is guessed need not be waited for.
+            let time = match first & 0x80 {
+                0 => 1,
+                _ => (!first & 0x8080_8080_8080_8080).trailing_zeros() as usize / 8 + 1,
+            };
             let end = record + time + value;
             // The last match may have taken some of this record already.
             if from != NONE && at < end && record - from as usize <= WINDOW {
@@ -140,31 +146,27 @@ impl Deflate {
         self.find_period(at, chain.len(), period);
     }
 
-    /// Marks the bytes that are as those a period before.
+    /// Marks the bytes that are as those a period before, from the first one that has such on.
     fn compare(&mut self, chain: &[u8], period: usize) {
+        const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
         self.marks.clear();
-        self.marks.reserve(chain.len() / 8 + 2 * WORD);
-        let words = chain.as_chunks::<WORD>().0;
-        for at in (0..WORD * words.len()).step_by(WORD) {
-            let (Some(now), Some(before)) = (word(chain, at), word(chain, at.wrapping_sub(period))) else {
-                self.marks.push(0);
-                continue;
-            };
-            let differ = now ^ before;
-            const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-            let equal = !((differ & LOW) + LOW | differ | LOW) >> 7;
-            self.marks.push((equal.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8);
-        }
-        self.marks.extend([0; 2 * WORD]);
+        let now = chain.get(period..).unwrap_or_default().as_chunks::<WORD>().0;
+        let pairs = now.iter().zip(chain.as_chunks::<WORD>().0);
+        self.marks.extend(pairs.map(|(now, before)| {
+            let differ = u64::from_le_bytes(*now) ^ u64::from_le_bytes(*before);
+            // The top bit of each byte that is the same; then all of them in one byte.
+            let same = !((differ & LOW) + LOW | differ | LOW) >> 7;
+            (same.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
+        }));
+        self.marks.extend([0; WORD]);
     }
 
     /// What is the same as a period before, between two places. Returns where the last of it ends.
     fn find_period(&mut self, from: usize, to: usize, period: usize) -> usize {
-        const SEEN: usize = 56;
         let mut bytes = from;
-        let mut at = from;
+        let mut at = from.max(period);
         while at < to {
-            let marks = self.marks_from(at);
+            let marks = self.marks_from(at - period);
             let starts = marks & marks >> 1 & marks >> 2;
             if starts == 0 {
                 at += SEEN - 2;
@@ -173,17 +175,16 @@ impl Deflate {
             let skip = starts.trailing_zeros() as usize;
             let mut length = (!(marks >> skip)).trailing_zeros() as usize;
             at += skip;
-            if skip + length >= SEEN {
-                length = SEEN - skip;
+            if skip + length == SEEN {
                 loop {
-                    let more = (!self.marks_from(at + length)).trailing_zeros() as usize;
-                    length += more.min(SEEN);
+                    let more = (!self.marks_from(at - period + length)).trailing_zeros() as usize;
+                    length += more;
                     if more < SEEN {
                         break;
                     }
                 }
             }
-            length = length.min(to.saturating_sub(at));
+            let length = length.min(to.saturating_sub(at));
             if length >= SHORTEST {
                 self.put_match(at - bytes, length, period);
                 bytes = at + length;
@@ -193,10 +194,10 @@ impl Deflate {
         bytes
     }
 
-    /// Marks of 56 bytes.
+    /// Marks of some bytes.
     #[inline]
     fn marks_from(&self, at: usize) -> u64 {
-        word(&self.marks, at / 8).unwrap_or(0) >> (at % 8) & (1 << 56) - 1
+        word(&self.marks, at / 8).unwrap_or(0) >> (at % 8) & ((1 << SEEN) - 1)
     }
 
     /// So many bytes as they are, and a match of any length from 3 on.
@@ -282,8 +283,8 @@ impl Deflate {
     }
 }
 
-fn hash(bytes: [u8; WORD]) -> usize {
-    (u64::from_le_bytes(bytes).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - HASH_BITS)) as usize
+fn hash(word: u64) -> usize {
+    (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - HASH_BITS)) as usize
 }
 
 /// How many bytes from `from` on are those from `at` on, which is behind it. (Of the last bytes of a chain some are not counted.)
@@ -306,17 +307,28 @@ fn word(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 /// The check sum at the end of a zlib stream.
+#[inline(never)]
 fn adler32(bytes: &[u8]) -> u32 {
     const MODULUS: u32 = 65_521;
-    /// The most bytes, in parts of 32, whose sums fit 32 bits.
-    const CHUNK: usize = 5536;
+    /// Bytes of a row, and the most rows whose sums of sums fit 16 bits.
+    const ROW: usize = 32;
+    const ROWS: usize = 22;
     let (mut a, mut b) = (1u32, 0u32);
-    for chunk in bytes.chunks(CHUNK) {
-        let (whole, rest) = chunk.as_chunks::<32>();
-        for part in whole {
-            // Each byte counts once for every one that follows it.
-            b += 32 * a + part.iter().zip(0..).map(|(&byte, i)| u32::from(byte) * (32 - i)).sum::<u32>();
-            a += part.iter().map(|&byte| u32::from(byte)).sum::<u32>();
+    for chunk in bytes.chunks(ROW * ROWS) {
+        let (rows, rest) = chunk.as_chunks::<ROW>();
+        // Each column's sum, and the sum of what that was before each row.
+        let (mut sums, mut before) = ([0u16; ROW], [0u16; ROW]);
+        for row in rows {
+            for i in 0..ROW {
+                before[i] += sums[i];
+                sums[i] += u16::from(row[i]);
+            }
+        }
+        // Each byte counts once for every one that follows it.
+        b += a * (ROW * rows.len()) as u32;
+        for (i, (&sum, &before)) in sums.iter().zip(&before).enumerate() {
+            a += u32::from(sum);
+            b += ROW as u32 * u32::from(before) + (ROW - i) as u32 * u32::from(sum);
         }
         for &byte in rest {
             a += u32::from(byte);
