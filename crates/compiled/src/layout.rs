@@ -118,7 +118,7 @@ impl Layout {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn get(&self, memory: &[u32], run: usize, place: u32, width: u32) -> u64 {
         let at = Layout::at(place, width, run);
         match width {
@@ -148,7 +148,7 @@ impl Layout {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn value(&self, memory: &[u32], run: usize, net: u32) -> u64 {
         self.get(memory, run, self.places[net as usize], self.widths[net as usize])
     }

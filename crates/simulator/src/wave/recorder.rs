@@ -1,6 +1,7 @@
 //! From the nets of settled cycles to changes, and from changes to the file.
 //!
-//! What differs from the cycle before is found in the thread of the run; a thread of its own makes decimals of it and writes.
+//! The thread of the run notes what the nets carry; a thread of its own finds what differs from the cycle before, makes decimals of it
+//! and hands it to the file, variable by variable.
 
 use super::PERIOD_NS;
 use super::actions::{ACTIONS, Flags, NAME};
@@ -23,23 +24,21 @@ enum Source {
     BitAnd(u32, u32, u64),
 }
 
-/// A recorded value as the run looks at it.
+/// A recorded value.
 struct Channel {
     source: Source,
-    /// What was recorded last.
+    /// Its value in the last cycle.
     last: Option<u64>,
-}
-
-/// The same as it is written.
-struct Written {
+    /// Cycles of a batch in which it changes, and to what.
+    changes: Vec<(u32, u64)>,
     /// Its places among the design's signals: more than one if they are one net.
     positions: Vec<usize>,
     /// Its bits, by their place among the columns.
     bits: usize,
     /// The decimal beside them, and how they read.
     number: Option<(usize, Reading)>,
-    /// Bits written last, where what is recorded has others above them.
-    last: Option<u64>,
+    /// The bit written last, where others are recorded with it.
+    bit: Option<u64>,
     /// Most characters of the number so far, as GTKWave shows it, and how many more values are looked at for that.
     longest: usize,
     to_look_at: u32,
@@ -47,27 +46,18 @@ struct Written {
 
 /// Values of a bus that are looked at to see how long its decimals are.
 const LOOKED_AT: u32 = 10_000;
-/// Changes that go to the other thread together: so many that each channel has many, and so few that the cache holds them.
+/// Values that go to the other thread together: so many that each channel has many, and so few that the cache holds them.
 const BATCH: usize = 1 << 15;
 /// Batches that wait there; then the run waits.
 const WAITING: usize = 4;
+/// Cycles whose values the first level of the cache holds while the channels are gone through.
+const TILE: usize = 16;
 
-/// Changes of some cycles.
+/// The values of all nets that are read, in some cycles.
 #[derive(Default)]
 struct Batch {
     cycles: Cycles,
-    count: usize,
-    /// Of each channel, when it changes and to what.
-    channels: Vec<Vec<(u32, u64)>>,
-}
-
-impl Batch {
-    /// Empty, for so many channels; with the memory of one that has been written.
-    fn begin(&mut self, channels: usize) {
-        (self.cycles, self.count) = (Cycles::default(), 0);
-        self.channels.resize_with(channels, Vec::new);
-        self.channels.iter_mut().for_each(Vec::clear);
-    }
+    values: Vec<u64>,
 }
 
 /// Variables while they are declared.
@@ -75,7 +65,6 @@ struct Declared {
     sink: Box<dyn Sink>,
     clock: Option<Variable>,
     channels: Vec<Channel>,
-    written: Vec<Written>,
     columns: Vec<Column>,
     /// The channel of each net that has one.
     nets: HashMap<u32, usize>,
@@ -86,13 +75,15 @@ struct Declared {
 
 impl Declared {
     fn channel(&mut self, source: Source, positions: Vec<usize>, width: u32, id: Variable) -> usize {
-        self.channels.push(Channel { source, last: None });
         let bits = self.column(id, Kind::Bits(width));
-        self.written.push(Written {
+        self.channels.push(Channel {
+            source,
+            last: None,
+            changes: Vec::new(),
             positions,
             bits,
             number: None,
-            last: None,
+            bit: None,
             longest: 0,
             to_look_at: LOOKED_AT,
         });
@@ -108,7 +99,7 @@ impl Declared {
     /// another bus is its own.
     fn is_also(&self, known: usize, width: u32, reading: Option<Reading>) -> bool {
         let own = |reading: Option<Reading>| !matches!(reading, Some(Reading::Weight(_)));
-        let Written { bits, number, .. } = &self.written[known];
+        let Channel { bits, number, .. } = &self.channels[known];
         let known = number.map(|(_, reading)| reading);
         self.columns[*bits].kind == Kind::Bits(width)
             && own(reading)
@@ -135,9 +126,9 @@ impl Declared {
         let known = self.nets.get(&net).copied().filter(|known| self.is_also(*known, width, reading));
         let place = match known {
             Some(known) => {
-                let id = self.columns[self.written[known].bits].variable;
+                let id = self.columns[self.channels[known].bits].variable;
                 self.sink.wire(name, width, Some(id))?;
-                self.written[known].positions.push(position);
+                self.channels[known].positions.push(position);
                 known
             }
             None => {
@@ -157,10 +148,10 @@ impl Declared {
             }
         };
         if let Some(beside) = beside {
-            let known = self.written[place].number.map(|(column, _)| column);
+            let known = self.channels[place].number.map(|(column, _)| column);
             let number = self.sink.real(&beside.name, known.map(|column| self.columns[column].variable))?;
             let column = known.unwrap_or_else(|| self.column(number, Kind::Real));
-            self.written[place].number = Some((column, beside.reading));
+            self.channels[place].number = Some((column, beside.reading));
         }
         Ok(())
     }
@@ -168,11 +159,11 @@ impl Declared {
 
 /// Records the chosen signals.
 pub(super) struct Recorder {
-    channels: Vec<Channel>,
-    /// Nets that are read in each cycle, and their values.
+    /// Nets that are read in each cycle.
     nets: Vec<u32>,
-    values: Vec<u64>,
     batch: Batch,
+    /// Cycles of a whole batch.
+    most: u32,
     /// Batches that have been written.
     empty: Receiver<Batch>,
     /// Why the other thread has ended.
@@ -195,7 +186,6 @@ impl Recorder {
             sink,
             clock: None,
             channels: vec![],
-            written: vec![],
             columns: vec![],
             nets: HashMap::new(),
             read: vec![],
@@ -223,61 +213,41 @@ impl Recorder {
         for _ in &open {
             all.sink.up()?;
         }
-        let Declared { mut sink, clock, channels, written, columns, read: nets, .. } = all;
+        let Declared { mut sink, clock, channels, columns, read: nets, .. } = all;
         let clock = clock.ok_or_else(|| Error::new(ErrorKind::InvalidInput, "the design has no clock"))?;
         sink.declared(clock)?;
         let (sender, batches) = sync_channel(WAITING);
         let (back, empty) = channel();
-        let writer = Writer { sink, channels: written, columns };
+        let writer = Writer { sink, channels, columns, width: nets.len() };
         let thread = std::thread::Builder::new()
             .name("wave".into())
             .spawn(move || writer.write_all(&batches, &back))?;
-        let mut batch = Batch::default();
-        batch.begin(channels.len());
-        let values = vec![0; nets.len()];
-        Ok(Recorder {
-            channels,
-            nets,
-            values,
-            batch,
-            empty,
-            failed: None,
-            sender: Some(sender),
-            thread: Some(thread),
-        })
+        let most = (BATCH / nets.len().max(1)).clamp(1, BATCH) as u32;
+        let batch = Batch::default();
+        Ok(Recorder { nets, batch, most, empty, failed: None, sender: Some(sender), thread: Some(thread) })
     }
 
     /// One settled cycle. `read` tells what nets carry.
     pub(super) fn cycle(&mut self, cycle: u64, read: impl FnOnce(&[u32], &mut [u64])) -> Result<()> {
-        if self.batch.count >= BATCH || self.batch.cycles.end() != cycle {
+        let Batch { cycles, .. } = self.batch;
+        if cycles.count >= self.most || cycles.end() != cycle {
             self.send()?;
-            self.batch.cycles.first = cycle;
+            self.batch.cycles = Cycles { first: cycle, count: 0 };
         }
-        read(&self.nets, &mut self.values);
-        let values = |place: u32| self.values[place as usize];
-        let at = self.batch.cycles.count;
-        let mut count = 1;
-        for (channel, changes) in self.channels.iter_mut().zip(&mut self.batch.channels) {
-            let bits = match channel.source {
-                Source::Net(net, mask) => values(net) & mask,
-                Source::Action(flags) => flags.action(&values),
-                Source::BitAnd(net, before, mask) => values(net) & 1 | (values(before) & mask) << 1,
-            };
-            if channel.last != Some(bits) {
-                channel.last = Some(bits);
-                changes.push((at, bits));
-                count += 1;
-            }
+        let Batch { cycles, values } = &mut self.batch;
+        let (from, count) = (cycles.count as usize * self.nets.len(), self.nets.len());
+        if values.len() < from + count {
+            // All of a batch, whose memory is used again.
+            values.resize(self.most as usize * count, 0);
         }
-        self.batch.cycles.count += 1;
-        self.batch.count += count;
+        read(&self.nets, &mut values[from..from + count]);
+        cycles.count += 1;
         Ok(())
     }
 
     /// Hands over what has been recorded since the last time.
     fn send(&mut self) -> Result<()> {
-        let mut next = self.empty.try_recv().unwrap_or_default();
-        next.begin(self.channels.len());
+        let next = self.empty.try_recv().unwrap_or_default();
         let batch = std::mem::replace(&mut self.batch, next);
         match self.sender.as_ref().is_some_and(|sender| sender.send(batch).is_ok()) {
             true => Ok(()),
@@ -310,7 +280,7 @@ impl Recorder {
         let Writer { sink, channels, .. } = self.written()?;
         sink.end(end * PERIOD_NS)?;
         let each =
-            |channel: &Written| channel.positions.iter().map(|p| (*p, channel.longest)).collect::<Vec<_>>();
+            |channel: &Channel| channel.positions.iter().map(|p| (*p, channel.longest)).collect::<Vec<_>>();
         Ok(channels.iter().flat_map(each).collect())
     }
 }
@@ -329,16 +299,24 @@ impl Drop for Recorder {
 /// Writes what is recorded.
 struct Writer {
     sink: Box<dyn Sink>,
-    channels: Vec<Written>,
+    channels: Vec<Channel>,
     columns: Vec<Column>,
+    /// Nets that are read.
+    width: usize,
 }
 
 impl Writer {
     fn write_all(mut self, batches: &Receiver<Batch>, back: &Sender<Batch>) -> Result<Writer> {
-        while let Ok(mut batch) = batches.recv() {
-            for (channel, changes) in self.channels.iter_mut().zip(&mut batch.channels) {
-                channel.put(changes, &mut self.columns);
+        while let Ok(batch) = batches.recv() {
+            self.channels.iter_mut().for_each(|channel| channel.changes.clear());
+            let values = &batch.values[..batch.cycles.count as usize * self.width];
+            // Without nets there are no channels.
+            let width = self.width.max(1);
+            for (tile, values) in values.chunks(TILE * width).enumerate() {
+                let from = (tile * TILE) as u32;
+                self.channels.iter_mut().for_each(|channel| channel.look(from, values.chunks(width)));
             }
+            self.channels.iter_mut().for_each(|channel| channel.put(&mut self.columns));
             self.sink.cycles(batch.cycles, &self.columns)?;
             // The run may have ended.
             let _ = back.send(batch);
@@ -347,9 +325,35 @@ impl Writer {
     }
 }
 
-impl Written {
-    /// Makes columns of what a channel has recorded, which gets other memory for it.
-    fn put(&mut self, recorded: &mut Vec<(u32, u64)>, columns: &mut [Column]) {
+impl Channel {
+    /// Finds what changes in cycles from a place of the batch on, each with the values of all nets.
+    fn look<'a>(&mut self, from: u32, cycles: impl Iterator<Item = &'a [u64]>) {
+        match self.source {
+            Source::Net(net, mask) => self.record(from, cycles.map(|values| values[net as usize] & mask)),
+            Source::Action(flags) => {
+                self.record(from, cycles.map(|values| flags.action(&|net| values[net as usize])));
+            }
+            Source::BitAnd(net, before, mask) => self.record(
+                from,
+                cycles.map(|values| values[net as usize] & 1 | (values[before as usize] & mask) << 1),
+            ),
+        }
+    }
+
+    fn record(&mut self, from: u32, values: impl Iterator<Item = u64>) {
+        let mut last = self.last;
+        for (at, bits) in (from..).zip(values) {
+            if last != Some(bits) {
+                last = Some(bits);
+                self.changes.push((at, bits));
+            }
+        }
+        self.last = last;
+    }
+
+    /// Makes columns of the changes.
+    fn put(&mut self, columns: &mut [Column]) {
+        let recorded = &mut self.changes;
         if let Some((column, reading)) = self.number {
             let values = &mut columns[column].changes;
             values.clear();
@@ -371,7 +375,7 @@ impl Written {
             Some((_, Reading::Weight(_))) => {
                 bits.clear();
                 let own = recorded.iter().map(|&(at, bits)| (at, bits & 1));
-                bits.extend(own.filter(|&(_, bit)| self.last.replace(bit) != Some(bit)));
+                bits.extend(own.filter(|&(_, bit)| self.bit.replace(bit) != Some(bit)));
             }
             _ => std::mem::swap(bits, recorded),
         }
