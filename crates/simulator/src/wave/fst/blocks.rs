@@ -6,10 +6,11 @@
 //! bits that are neither 0 nor 1 are of no use here.)
 
 use super::super::sink::{Column, Kind, Variable};
-use wavefst::encoding::encode_varint;
 
 /// Changes of a block: so many that most of a chain's own repetitions are within reach of zlib.
 const CHANGES: usize = 4_000_000;
+/// Changes that become bytes together.
+const TOGETHER: usize = 64;
 /// Bytes of the longest time before a value, and of the value.
 const LONGEST_TIME: usize = 10;
 const LONGEST_VALUE: usize = 8;
@@ -82,7 +83,7 @@ impl Block {
         } else if since == 0 {
             return;
         }
-        encode_varint(since, &mut self.times);
+        put_number(since, &mut self.times);
         self.count += 1;
         self.now = time;
     }
@@ -102,7 +103,7 @@ impl Block {
         let time = self.count - 1;
         self.changes += 1;
         let chain = &mut self.chains[variable as usize - 1];
-        encode_varint((time - chain.time) << 2 | bit << 1, &mut chain.bytes);
+        put_number((time - chain.time) << 2 | bit << 1, &mut chain.bytes);
         (chain.time, chain.last) = (time, Some(bit));
     }
 
@@ -133,23 +134,34 @@ impl Chain {
         record: impl Fn(u64, u64) -> (u64, [u8; VALUE]),
     ) {
         let bytes = self.kind.bytes();
-        let mut at = self.bytes.len();
-        // A whole value is written where the next record begins in its midst: faster than so many bytes of it.
-        self.bytes.resize(at + changes.len() * (LONGEST_TIME + bytes) + VALUE, 0);
-        for &(cycle, value) in changes {
-            let time = from + 2 * u64::from(cycle);
-            let (mut number, value) = record(time - self.time, value);
-            self.time = time;
-            while number >= 0x80 {
-                self.bytes[at] = number as u8 | 0x80;
-                number >>= 7;
+        // Whole values, over the ends of which the next record is written: faster than so many bytes of them.
+        let mut buffer = [0; TOGETHER * (LONGEST_TIME + LONGEST_VALUE) + LONGEST_VALUE];
+        for some in changes.chunks(TOGETHER) {
+            let mut at = 0;
+            for &(cycle, value) in some {
+                let time = from + 2 * u64::from(cycle);
+                let (mut number, value) = record(time - self.time, value);
+                self.time = time;
+                while number >= 0x80 {
+                    buffer[at] = number as u8 | 0x80;
+                    number >>= 7;
+                    at += 1;
+                }
+                buffer[at] = number as u8;
                 at += 1;
+                buffer[at..at + VALUE].copy_from_slice(&value);
+                at += bytes;
             }
-            self.bytes[at] = number as u8;
-            at += 1;
-            self.bytes[at..at + VALUE].copy_from_slice(&value);
-            at += bytes;
+            self.bytes.extend_from_slice(&buffer[..at]);
         }
-        self.bytes.truncate(at);
     }
+}
+
+/// A number in parts of seven bits, the lowest first.
+fn put_number(mut number: u64, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
 }

@@ -70,9 +70,11 @@ impl Drop for Packer {
 }
 
 fn write_all(mut out: BufWriter<File>, blocks: &Receiver<Block>, back: &Sender<Block>) -> Result<Written> {
-    let (mut deflate, mut count) = (Deflate::default(), 0);
+    let (mut deflate, mut bytes, mut count) = (Deflate::default(), Vec::new(), 0);
     while let Ok(block) = blocks.recv() {
-        out.write_all(&packed(&block, &mut deflate)?)?;
+        bytes.clear();
+        pack(&block, &mut deflate, &mut bytes)?;
+        out.write_all(&bytes)?;
         count += 1;
         // The recording may have ended.
         let _ = back.send(block);
@@ -81,8 +83,8 @@ fn write_all(mut out: BufWriter<File>, blocks: &Receiver<Block>, back: &Sender<B
 }
 
 /// A block as it is in the file, with its kind and length in front.
-fn packed(block: &Block, deflate: &mut Deflate) -> Result<Vec<u8>> {
-    let mut out = vec![BlockType::VcDataDynAlias2 as u8];
+fn pack(block: &Block, deflate: &mut Deflate, out: &mut Vec<u8>) -> Result<()> {
+    out.push(BlockType::VcDataDynAlias2 as u8);
     // The length is known last.
     out.extend([0; 8]);
     out.extend(block.begin.to_be_bytes());
@@ -92,13 +94,13 @@ fn packed(block: &Block, deflate: &mut Deflate) -> Result<Vec<u8>> {
     let mut first = Vec::new();
     block.chains.iter().for_each(|chain| put_first(chain.kind, chain.first, &mut first));
     let frame = encode_frame_section(first, Some(LEVEL)).map_err(failed)?;
-    encode_varint(frame.uncompressed_len, &mut out);
-    encode_varint(frame.compressed_len, &mut out);
-    encode_varint(block.chains.len() as u64, &mut out);
+    encode_varint(frame.uncompressed_len, out);
+    encode_varint(frame.compressed_len, out);
+    encode_varint(block.chains.len() as u64, out);
     out.extend(frame.payload);
-    encode_varint(block.chains.len() as u64, &mut out);
+    encode_varint(block.chains.len() as u64, out);
     out.push(PackType::Zlib.marker());
-    let index = put_chains(block, deflate, &mut out);
+    let index = put_chains(block, deflate, out);
     let index = encode_chain_index_dyn_alias2(&index).map_err(failed)?;
     out.extend_from_slice(&index);
     out.extend((index.len() as u64).to_be_bytes());
@@ -109,7 +111,7 @@ fn packed(block: &Block, deflate: &mut Deflate) -> Result<Vec<u8>> {
     }
     let length = out.len() as u64 - 1;
     out[1..9].copy_from_slice(&length.to_be_bytes());
-    Ok(out)
+    Ok(())
 }
 
 /// A value at the start of a block: a character a bit, x where there is none yet.
