@@ -49,7 +49,7 @@ const LOOKED_AT: u32 = 10_000;
 /// Values that go to the other thread together: so many that each channel has many, and so few that the cache holds them.
 const BATCH: usize = 1 << 15;
 /// Batches that wait there; then the run waits.
-const WAITING: usize = 4;
+const WAITING: usize = 16;
 /// Cycles whose values the first level of the cache holds while the channels are gone through.
 const TILE: usize = 16;
 

@@ -5,8 +5,10 @@
 //! compressors look for repetitions at every byte, and took nine tenths of the time of a recording; here they are looked for where they
 //! can be.
 
+mod bits;
 mod huffman;
 
+use bits::Bits;
 use huffman::{Code, put_codes};
 
 /// As far as a match may reach back.
@@ -80,7 +82,7 @@ pub(super) struct Deflate {
     steps: Vec<Step>,
     /// Where the last record with a hash began.
     records: Vec<u32>,
-    /// A bit a byte.
+    /// A bit a byte: whether it is that of one record before.
     marks: Vec<u8>,
     out: Vec<u8>,
 }
@@ -112,7 +114,7 @@ impl Deflate {
         (self.out.len() < chain.len()).then_some(&self.out)
     }
 
-    /// Tells what repeats. What is behind the last step are bytes as they are.
+    /// Tells what repeats: records of before where a record begins, and between those what is as a record before. What is behind the last step are bytes as they are.
     fn find(&mut self, chain: &[u8], value: usize) {
         self.steps.clear();
         self.records.fill(NONE);
@@ -155,7 +157,7 @@ impl Deflate {
         self.marks.extend(pairs.map(|(now, before)| {
             let differ = u64::from_le_bytes(*now) ^ u64::from_le_bytes(*before);
             // The top bit of each byte that is the same; then all of them in one byte.
-            let same = !((differ & LOW) + LOW | differ | LOW) >> 7;
+            let same = !(((differ & LOW) + LOW) | differ | LOW) >> 7;
             (same.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
         }));
         self.marks.extend([0; WORD]);
@@ -220,7 +222,15 @@ impl Deflate {
         // Two of each, as a count waits for the one before if it is of the same.
         let mut counts = [[0u32; 256]; 2];
         let mut lengths = [0u32; LONGEST + 1];
-        let mut count_bytes = |bytes: &[u8]| {
+        // Few bytes are counted without branches, which would mostly be guessed wrong.
+        let mut count_bytes = |rest: &[u8], count: usize| {
+            if let (Some(three), ..=3) = (rest.first_chunk::<3>(), count) {
+                for (i, byte) in three.iter().enumerate() {
+                    counts[i & 1][usize::from(*byte)] += u32::from(i < count);
+                }
+                return;
+            }
+            let bytes = &rest[..count];
             let (pairs, rest) = bytes.as_chunks::<2>();
             for pair in pairs {
                 counts[0][usize::from(pair[0])] += 1;
@@ -229,14 +239,20 @@ impl Deflate {
             rest.iter().for_each(|byte| counts[0][usize::from(*byte)] += 1);
         };
         let mut rest = chain;
+        // How often the last distance has come.
+        let (mut known, mut run) = (0, 0);
         for step in &self.steps {
-            let (bytes, behind) = rest.split_at(step.bytes as usize);
-            count_bytes(bytes);
+            count_bytes(rest, step.bytes as usize);
             lengths[usize::from(step.length)] += 1;
-            distances[distance_symbol(usize::from(step.distance) + 1).0] += 1;
-            rest = &behind[usize::from(step.length)..];
+            if known != step.distance {
+                distances[distance_symbol(usize::from(known) + 1).0] += run;
+                (known, run) = (step.distance, 0);
+            }
+            run += 1;
+            rest = &rest[step.bytes as usize + usize::from(step.length)..];
         }
-        count_bytes(rest);
+        distances[distance_symbol(usize::from(known) + 1).0] += run;
+        count_bytes(rest, rest.len());
         let last = rest;
         (0..256).for_each(|byte| symbols[byte] = counts[0][byte] + counts[1][byte]);
         (SHORTEST..=LONGEST).for_each(|length| symbols[257 + length_symbol(length)] += lengths[length]);
@@ -260,8 +276,7 @@ impl Deflate {
         let mut known = (u16::MAX, (0, 0));
         let mut rest = chain;
         for step in &self.steps {
-            let (bytes, behind) = rest.split_at(step.bytes as usize);
-            bits.put_bytes(bytes, &literals);
+            bits.put_bytes(rest, step.bytes as usize, &literals);
             let (code, width) = lengths[usize::from(step.length)];
             // Mostly that of the match before.
             if known.0 != step.distance {
@@ -274,9 +289,9 @@ impl Deflate {
             let (far, wide) = known.1;
             bits.add(u64::from(code) | u64::from(far) << width, width + wide);
             bits.flush();
-            rest = &behind[usize::from(step.length)..];
+            rest = &rest[step.bytes as usize + usize::from(step.length)..];
         }
-        bits.put_bytes(last, &literals);
+        bits.put_bytes(last, last.len(), &literals);
         let (code, length) = symbols.of_symbol(END);
         bits.put(code, length);
         bits.end();
@@ -307,7 +322,6 @@ fn word(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 /// The check sum at the end of a zlib stream.
-#[inline(never)]
 fn adler32(bytes: &[u8]) -> u32 {
     const MODULUS: u32 = 65_521;
     /// Bytes of a row, and the most rows whose sums of sums fit 16 bits.
@@ -337,70 +351,6 @@ fn adler32(bytes: &[u8]) -> u32 {
         (a, b) = (a % MODULUS, b % MODULUS);
     }
     b << 16 | a
-}
-
-/// Bits that are put behind bytes, the lowest first.
-struct Bits<'a> {
-    out: &'a mut Vec<u8>,
-    at: usize,
-    held: u64,
-    count: u32,
-}
-
-impl<'a> Bits<'a> {
-    /// Behind what is there already, with room for so many bytes, and for codes and their end.
-    fn new(out: &'a mut Vec<u8>, room: usize) -> Bits<'a> {
-        let at = out.len();
-        out.resize(at + room + 1024, 0);
-        Bits { out, at, held: 0, count: 0 }
-    }
-
-    #[inline]
-    fn put(&mut self, bits: u32, count: u32) {
-        self.add(bits.into(), count);
-        self.flush();
-    }
-
-    /// Of these there are 56 at most until they are flushed.
-    #[inline]
-    fn add(&mut self, bits: u64, count: u32) {
-        self.held |= bits << self.count;
-        self.count += count;
-    }
-
-    /// Leaves less than eight.
-    #[inline]
-    fn flush(&mut self) {
-        self.out[self.at..self.at + 8].copy_from_slice(&self.held.to_le_bytes());
-        self.at += self.count as usize / 8;
-        self.held >>= self.count & !7;
-        self.count &= 7;
-    }
-
-    #[inline]
-    fn put_bytes(&mut self, bytes: &[u8], codes: &[(u32, u32); 256]) {
-        let (threes, rest) = bytes.as_chunks::<3>();
-        for three in threes {
-            for byte in three {
-                let (code, length) = codes[usize::from(*byte)];
-                self.add(code.into(), length);
-            }
-            self.flush();
-        }
-        for byte in rest {
-            let (code, length) = codes[usize::from(*byte)];
-            self.add(code.into(), length);
-        }
-        if !rest.is_empty() {
-            self.flush();
-        }
-    }
-
-    fn end(self) {
-        let bytes = self.count.div_ceil(8) as usize;
-        self.out[self.at..self.at + 8].copy_from_slice(&self.held.to_le_bytes());
-        self.out.truncate(self.at + bytes);
-    }
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub(super) struct Packer {
 impl Packer {
     /// What is in the file already is what stands before the blocks.
     pub(super) fn start(out: BufWriter<File>) -> Result<Packer> {
-        let (sender, blocks) = sync_channel(0);
+        let (sender, blocks) = sync_channel(1);
         let (back, empty) = channel();
         let write = move || write_all(out, &blocks, &back);
         let thread = std::thread::Builder::new().name("pack".into()).spawn(write)?;

@@ -100,6 +100,18 @@ fn long_runs_have_them_too() {
     assert!(5 * fst < vcd, "{fst} of {vcd} bytes");
 }
 
+/// No net is read then.
+#[test]
+fn the_clock_alone_is_a_wave() {
+    let (config, w) = workload(CoreConfig::new(Design::FlashD, 5, Format::BF16), 2, 9);
+    let folder = tempfile::tempdir().unwrap();
+    let mut all = writers(folder.path(), &config, &WaveOptions { from: 3, ..options("clk") });
+    let [vcd, fst] = &mut all;
+    run(&config, &w, Gaps::None, &mut [vcd, fst]).unwrap();
+    let (signals, changes) = compare(&finish(all));
+    assert!(signals == 1 && changes > 30, "{signals}, {changes}");
+}
+
 /// In each stage that tells of it, the named actions of a run are those of the model's steps, one a cycle.
 #[test]
 fn actions_have_names() {

@@ -1,6 +1,6 @@
 //! Huffman codes of deflate.
 
-use super::Bits;
+use super::bits::Bits;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
