@@ -1,14 +1,17 @@
 //! Blocks of changes, packed and written by a thread of their own.
+//!
+//! Compressing takes more time than all else of a recording together, so some more threads help with each block.
 
 use super::super::sink::Kind;
-use super::blocks::Block;
+use super::blocks::{Block, Chain};
 use super::deflate::Deflate;
 use super::failed;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Error, Result, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle, available_parallelism};
 use wavefst::block::{
     ChainIndexEntry, encode_chain_index_dyn_alias2, encode_frame_section, encode_time_section,
 };
@@ -19,6 +22,9 @@ use wavefst::{BlockType, PackType};
 const SMALL: usize = 32;
 /// How hard the lists of times and of first values are compressed.
 const LEVEL: u32 = 1;
+
+/// Most threads that compress: with four the run itself takes longer.
+const THREADS: usize = 4;
 
 /// The file, and how many blocks of changes are in it.
 type Written = (BufWriter<File>, u64);
@@ -38,7 +44,7 @@ impl Packer {
         let (sender, blocks) = sync_channel(1);
         let (back, empty) = channel();
         let write = move || write_all(out, &blocks, &back);
-        let thread = std::thread::Builder::new().name("pack".into()).spawn(write)?;
+        let thread = Builder::new().name("pack".into()).spawn(write)?;
         Ok(Packer { sender: Some(sender), empty, thread: Some(thread) })
     }
 
@@ -70,10 +76,12 @@ impl Drop for Packer {
 }
 
 fn write_all(mut out: BufWriter<File>, blocks: &Receiver<Block>, back: &Sender<Block>) -> Result<Written> {
-    let (mut deflate, mut bytes, mut count) = (Deflate::default(), Vec::new(), 0);
+    let threads = available_parallelism().map_or(1, usize::from).min(THREADS);
+    let mut deflates: Vec<Deflate> = (0..threads).map(|_| Deflate::default()).collect();
+    let (mut bytes, mut count) = (Vec::new(), 0);
     while let Ok(block) = blocks.recv() {
         bytes.clear();
-        pack(&block, &mut deflate, &mut bytes)?;
+        pack(&block, &mut deflates, &mut bytes)?;
         out.write_all(&bytes)?;
         count += 1;
         // The recording may have ended.
@@ -83,7 +91,7 @@ fn write_all(mut out: BufWriter<File>, blocks: &Receiver<Block>, back: &Sender<B
 }
 
 /// A block as it is in the file, with its kind and length in front.
-fn pack(block: &Block, deflate: &mut Deflate, out: &mut Vec<u8>) -> Result<()> {
+fn pack(block: &Block, deflates: &mut [Deflate], out: &mut Vec<u8>) -> Result<()> {
     out.push(BlockType::VcDataDynAlias2 as u8);
     // The length is known last.
     out.extend([0; 8]);
@@ -100,7 +108,7 @@ fn pack(block: &Block, deflate: &mut Deflate, out: &mut Vec<u8>) -> Result<()> {
     out.extend(frame.payload);
     encode_varint(block.chains.len() as u64, out);
     out.push(PackType::Zlib.marker());
-    let index = put_chains(block, deflate, out);
+    let index = put_chains(block, deflates, out)?;
     let index = encode_chain_index_dyn_alias2(&index).map_err(failed)?;
     out.extend_from_slice(&index);
     out.extend((index.len() as u64).to_be_bytes());
@@ -126,31 +134,59 @@ fn put_first(kind: Kind, value: Option<u64>, out: &mut Vec<u8>) {
 }
 
 /// The chains, each in front of it its length if it is compressed; where each of them is.
-fn put_chains(block: &Block, deflate: &mut Deflate, out: &mut Vec<u8>) -> Vec<ChainIndexEntry> {
+fn put_chains(block: &Block, deflates: &mut [Deflate], out: &mut Vec<u8>) -> Result<Vec<ChainIndexEntry>> {
     let start = out.len();
     let chains = &block.chains;
     // Chains that are the same, as of flags in step, are written once. Of those of one length and kind, all are compared.
     let mut known: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
-    let mut index = Vec::with_capacity(chains.len());
-    for (place, chain) in chains.iter().enumerate() {
-        if chain.bytes.is_empty() {
-            index.push(ChainIndexEntry::Empty);
-            continue;
-        }
+    let mut index = vec![ChainIndexEntry::Empty; chains.len()];
+    let mut own = Vec::new();
+    for (place, chain) in chains.iter().enumerate().filter(|(_, chain)| !chain.bytes.is_empty()) {
         let alike = known.entry((chain.bytes.len(), chain.kind.bytes())).or_default();
-        if let Some(target) = alike.iter().find(|place| chains[**place].bytes == chain.bytes) {
-            index.push(ChainIndexEntry::Alias { target: *target as u32 + 1 });
-            continue;
+        match alike.iter().find(|place| chains[**place].bytes == chain.bytes) {
+            Some(target) => index[place] = ChainIndexEntry::Alias { target: *target as u32 + 1 },
+            None => {
+                alike.push(place);
+                own.push((place, chain));
+            }
         }
-        alike.push(place);
-        index.push(ChainIndexEntry::Data { offset: (out.len() - start) as u64 });
-        let compressed = match chain.bytes.len() {
-            ..=SMALL => None,
-            _ => deflate.compress(&chain.bytes, chain.kind.bytes()),
-        };
+    }
+    for ((place, chain), compressed) in own.iter().zip(compress(&own, deflates)?) {
+        index[*place] = ChainIndexEntry::Data { offset: (out.len() - start) as u64 };
         let length = if compressed.is_some() { chain.bytes.len() } else { 0 };
         encode_varint(length as u64, out);
-        out.extend_from_slice(compressed.unwrap_or(&chain.bytes));
+        out.extend_from_slice(compressed.as_deref().unwrap_or(&chain.bytes));
     }
-    index
+    Ok(index)
+}
+
+/// Chains as they are compressed, by a thread for each memory; nothing for one that is left as it is.
+fn compress(chains: &[(usize, &Chain)], deflates: &mut [Deflate]) -> Result<Vec<Option<Vec<u8>>>> {
+    let next = AtomicUsize::new(0);
+    let work = |deflate: &mut Deflate| {
+        let mut done = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some((_, chain)) = chains.get(place) else { return done };
+            if chain.bytes.len() > SMALL {
+                let compressed = deflate.compress(&chain.bytes, chain.kind.bytes());
+                done.push((place, compressed.map(<[u8]>::to_vec)));
+            }
+        }
+    };
+    let work = &work;
+    let mut all = vec![None; chains.len()];
+    let Some((own, others)) = deflates.split_first_mut() else { return Ok(all) };
+    std::thread::scope(|scope| {
+        // Where there is no thread, the others do its work.
+        let start =
+            |deflate| Builder::new().name("pack".into()).spawn_scoped(scope, move || work(deflate)).ok();
+        let helpers: Vec<_> = others.iter_mut().filter_map(start).collect();
+        let mut done = work(own);
+        for helper in helpers {
+            done.extend(helper.join().map_err(|_| Error::other("a thread that packs the wave has failed"))?);
+        }
+        done.into_iter().for_each(|(place, compressed)| all[place] = compressed);
+        Ok(all)
+    })
 }
