@@ -13,8 +13,9 @@ pub(super) struct Vcd {
     clock: Variable,
     /// Times so far.
     times: u64,
-    /// How much of each column has been written.
-    written: Vec<usize>,
+    /// Where the changes of each cycle end, and those of all: the place of a column, and the new bits.
+    ends: Vec<usize>,
+    changes: Vec<(usize, u64)>,
 }
 
 impl Vcd {
@@ -23,7 +24,7 @@ impl Vcd {
         out.version(WRITER)?;
         out.comment(comment)?;
         out.timescale(1, TimescaleUnit::NS)?;
-        Ok(Vcd { out, variables: 0, clock: 0, times: 0, written: Vec::new() })
+        Ok(Vcd { out, variables: 0, clock: 0, times: 0, ends: Vec::new(), changes: Vec::new() })
     }
 
     fn variable(
@@ -65,6 +66,29 @@ impl Vcd {
     fn number(&mut self, variable: Variable, value: f64) -> Result<()> {
         writeln!(self.out.writer(), "r{value:?} {}", IdCode::from(variable))
     }
+
+    /// Puts changes in the order of time, in which a file has them, and those of a cycle in the order of columns.
+    fn sort(&mut self, cycles: Cycles, columns: &[Column]) {
+        let Vcd { ends, changes, .. } = self;
+        ends.clear();
+        ends.resize(cycles.count as usize + 1, 0);
+        // First where the changes of each cycle begin, then where they end.
+        for (at, _) in columns.iter().flat_map(|column| &column.changes) {
+            ends[*at as usize + 1] += 1;
+        }
+        for at in 1..ends.len() {
+            ends[at] += ends[at - 1];
+        }
+        changes.clear();
+        changes.resize(ends[cycles.count as usize], (0, 0));
+        for (place, column) in columns.iter().enumerate() {
+            for &(at, bits) in &column.changes {
+                let end = &mut ends[at as usize];
+                changes[*end] = (place, bits);
+                *end += 1;
+            }
+        }
+    }
 }
 
 impl Sink for Vcd {
@@ -94,24 +118,23 @@ impl Sink for Vcd {
         self.out.enddefinitions()
     }
 
-    /// A file is in the order of time.
     fn cycles(&mut self, cycles: Cycles, columns: &[Column]) -> Result<()> {
-        self.written.clear();
-        self.written.resize(columns.len(), 0);
-        for at in 0..cycles.count {
-            let time = (cycles.first + u64::from(at)) * PERIOD_NS;
+        self.sort(cycles, columns);
+        let mut from = 0;
+        for (cycle, place) in (cycles.first..cycles.end()).zip(0..) {
+            let time = cycle * PERIOD_NS;
             self.time(time)?;
             self.bits(self.clock, 1, 1)?;
-            for (place, &Column { variable, kind, ref changes }) in columns.iter().enumerate() {
-                let Some(&(when, bits)) = changes.get(self.written[place]) else { continue };
-                if when == at {
-                    self.written[place] += 1;
-                    match kind {
-                        Kind::Bits(width) => self.bits(variable, width, bits)?,
-                        Kind::Real => self.number(variable, f64::from_bits(bits))?,
-                    }
+            let to = self.ends[place];
+            for at in from..to {
+                let (column, bits) = self.changes[at];
+                let Column { variable, kind, .. } = columns[column];
+                match kind {
+                    Kind::Bits(width) => self.bits(variable, width, bits)?,
+                    Kind::Real => self.number(variable, f64::from_bits(bits))?,
                 }
             }
+            from = to;
             self.time(time + PERIOD_NS / 2)?;
             self.bits(self.clock, 1, 0)?;
         }
