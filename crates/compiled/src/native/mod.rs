@@ -134,28 +134,13 @@ impl Native {
         show(&mut code, plan, machine);
         for task in &plan.tasks {
             match task {
-                Task::Copy(list)
-                    if {
-                        eprintln!("COPY {list:?}");
-                        machine.is_beside()
-                    } =>
-                {
-                    Beside::new(&mut code, machine).copy(list)
-                }
+                Task::Copy(list) if machine.is_beside() => Beside::new(&mut code, machine).copy(list),
                 Task::Copy(list) => {
                     for &(from, to) in list {
                         code.copy_word(Address::word(from), Address::word(to));
                     }
                 }
-                Task::Run(job) => {
-                    if job.elements >= 64 {
-                        eprintln!("JOB e{} {:?} out {:?}", job.elements, job.sources, job.steps.outputs);
-                        for (i, s) in job.steps.steps.iter().enumerate() {
-                            eprintln!("  {i}: {:?} {:?} w{}", s.operator, s.operands, s.width);
-                        }
-                    }
-                    run(&mut code, &mut pool, job, machine)
-                }
+                Task::Run(job) => run(&mut code, &mut pool, job, machine),
             }
         }
         for &flag in &plan.events {
