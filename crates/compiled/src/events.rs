@@ -3,8 +3,8 @@
 //! Registers with an enable, or behind a clock gate, take something at few edges. A flag tells that they did, until logic has settled
 //! behind that edge. What is computed from such registers alone can only move then, and need not be computed in other cycles.
 
+use crate::held::Enable;
 use crate::job::Job;
-use crate::plan::Enable;
 use std::collections::HashMap;
 use std::ops::Range;
 

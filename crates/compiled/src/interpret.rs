@@ -1,8 +1,9 @@
 //! Jobs as plain Rust over blocks of elements, which the compiler turns into vector instructions of every kind.
 
+use crate::held::{Held, Taken};
 use crate::job::{Job, Kept, Rest, Source, Task};
 use crate::memory::words;
-use crate::plan::{Held, Plan, Taken};
+use crate::plan::Plan;
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::{ones, signed};
 

@@ -33,6 +33,7 @@ mod bundles;
 mod code;
 mod engine;
 mod events;
+mod held;
 mod interpret;
 mod job;
 mod layout;

@@ -3,7 +3,7 @@
 use super::Machine;
 use super::assembler::{Address, Assembler, Code, Length, Operand, op};
 use super::pool::Pool;
-use crate::plan::{Held, Taken};
+use crate::held::{Held, Taken};
 
 /// Registers that the code here uses.
 const VALUE: u8 = 0;

@@ -1,7 +1,7 @@
 //! Bitwise instructions on zmm joined: TERNLOG does in one what any two of them do on three vectors.
 
-use super::allocate::{Instruction, Virtual};
 use super::assembler::{Code, Length, op};
+use super::instruction::{Instruction, Virtual};
 
 /// Inputs of a truth table, whose index has the bit of the first one on top.
 const INPUTS: usize = 3;

@@ -5,16 +5,16 @@
 //! above the width of a word may be anything as long as nothing reads them: a word is *clean* if they are zero.
 
 mod choose;
+mod memory;
 mod steps;
 mod words;
 
 use super::Machine;
-use super::allocate::{Home, Instruction, Virtual};
 use super::assembler::{Address, Code, Length, op};
+use super::instruction::{Home, Instruction, Virtual};
 use super::logic;
 use super::pool::Pool;
 use crate::job::{Job, Source};
-use crate::memory::words;
 use flashd_hwmodel::netlist::{Operator, Step};
 use flashd_spec::bits::ones;
 use std::collections::HashMap;
@@ -404,10 +404,6 @@ impl<'a> Lower<'a> {
         self.both(op::AND, mask, one)
     }
 
-    fn address(&self, place: u32, scale: u8) -> Address {
-        Address { scale: if self.moves { scale } else { 0 }, ..self.machine.word(place) }
-    }
-
     fn set(&mut self, i: u32, narrow: Virtual, clean: bool) {
         let forms = &mut self.forms[i as usize];
         forms.narrow = Some(narrow);
@@ -418,78 +414,5 @@ impl<'a> Lower<'a> {
         let forms = &mut self.forms[i as usize];
         forms.wide = Some(wide);
         forms.clean_wide = clean.then_some(wide);
-    }
-
-    fn input(&mut self, i: u32, source: Source) {
-        let wide = self.is_wide(i);
-        let (length, apart) = (self.length(wide), self.apart());
-        let home = |code, place| Home::By(code, Address::word(place));
-        match (source, wide, self.lanes) {
-            (Source::Shared(at) | Source::Each(at), false, Lanes::One) => {
-                let narrow = self.fresh(home(op::MOVD, at), Length::X);
-                self.set(i, narrow, true);
-            }
-            (Source::Shared(at) | Source::Each(at), true, Lanes::One) => {
-                let wide = self.fresh(home(op::MOVQ, at), Length::X);
-                self.set_wide(i, [wide; 2], true);
-            }
-            (Source::Shared(at), false, _) if self.machine.is_beside() => {
-                let narrow = self.fresh(Home::Whole(self.machine.word(at)), length);
-                self.set(i, narrow, true);
-            }
-            (Source::Shared(at), true, _) if self.machine.is_beside() => {
-                let from = self.machine.word(at);
-                let first = self.fresh(Home::Whole(from), length);
-                let second = self.fresh(Home::Whole(from.plus(apart)), length);
-                self.set_wide(i, [first, second], true);
-            }
-            (Source::Shared(at), false, _) => {
-                let narrow = self.fresh(home(op::BROADCASTD, at), length);
-                self.set(i, narrow, true);
-            }
-            (Source::Shared(at), true, _) => {
-                let wide = self.fresh(home(op::BROADCASTQ, at), length);
-                self.set_wide(i, [wide; 2], true);
-            }
-            (Source::Each(at), false, _) => {
-                let narrow = self.fresh(Home::Whole(self.address(at, 1)), length);
-                self.set(i, narrow, true);
-            }
-            (Source::Each(at), true, _) => {
-                let from = self.address(at, 2);
-                let first = self.fresh(Home::Whole(from), length);
-                let second = match self.parts() {
-                    1 => first,
-                    _ => self.fresh(Home::Whole(from.plus(apart)), length),
-                };
-                self.set_wide(i, [first, second], true);
-            }
-        }
-    }
-
-    fn store(&mut self, output: u32, at: u32) {
-        let width = self.width(output);
-        let store = |code, length, a, to| Instruction::Store { code, length, a, to };
-        let store = match (words(width), self.lanes) {
-            (1, Lanes::One) => {
-                let a = self.clean(output);
-                vec![store(op::STORE_D, Length::X, a, Address::word(at))]
-            }
-            (1, _) => {
-                let a = self.clean(output);
-                vec![store(op::STORE_DQU, self.length(false), a, self.address(at, 1))]
-            }
-            (_, Lanes::One) => {
-                let a = self.clean_wide(output)[0];
-                vec![store(op::STORE_Q, Length::X, a, Address::word(at))]
-            }
-            _ => {
-                let (wide, to) = (self.clean_wide(output), self.address(at, 2));
-                let (length, apart) = (self.length(true), self.apart());
-                let parts = wide.into_iter().take(self.parts()).zip(0..);
-                parts.map(|(a, part)| store(op::STORE_DQU, length, a, to.plus(apart * part))).collect()
-            }
-        };
-        self.out.instructions.extend(store);
     }
 }

@@ -7,6 +7,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `lower` | steps of a job to instructions on virtual registers |
+//! | `instruction` | instructions on virtual registers |
 //! | `logic` | bitwise instructions joined, three operands in one |
 //! | `allocate` | virtual registers to those that there are |
 //! | `assembler` | instructions to bytes |
@@ -16,12 +17,14 @@
 mod allocate;
 mod assembler;
 mod beside;
+mod instruction;
 mod logic;
 mod lower;
 mod pool;
 
+use crate::held::{Enable, Held, Taken};
 use crate::job::{Job, Kept, Rest, Task};
-use crate::plan::{Enable, Held, Plan, SLACK, Taken};
+use crate::plan::{Plan, SLACK};
 use allocate::Allocator;
 use assembler::{Address, Assembler, Length, Operand, Place, op};
 use beside::Beside;

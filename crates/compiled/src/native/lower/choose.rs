@@ -1,7 +1,7 @@
 //! Choices between words: by a mask, or in zmm by a look at two others.
 
-use super::super::allocate::{Home, Instruction, Virtual};
 use super::super::assembler::{Length, Test};
+use super::super::instruction::{Home, Instruction, Virtual};
 use super::{Lanes, Lower};
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::ones;

@@ -1,7 +1,7 @@
 //! The instructions of each kind of step: those that compute.
 
-use super::super::allocate::Virtual;
 use super::super::assembler::{Code, op};
+use super::super::instruction::Virtual;
 use super::{Lanes, Lower, Wide};
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::ones;

@@ -1,7 +1,7 @@
 //! The instructions of steps that take words apart, join them and choose among them.
 
-use super::super::allocate::{Home, Instruction, Virtual};
 use super::super::assembler::{Address, op};
+use super::super::instruction::{Home, Instruction, Virtual};
 use super::{Lanes, Lower};
 use flashd_spec::bits::ones;
 

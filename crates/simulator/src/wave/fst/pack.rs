@@ -23,7 +23,7 @@ const SMALL: usize = 32;
 /// How hard the lists of times and of first values are compressed.
 const LEVEL: u32 = 1;
 
-/// Most threads that compress: with four the run itself takes longer.
+/// Most threads that compress: with four the run itself is what takes longest.
 const THREADS: usize = 4;
 
 /// The file, and how many blocks of changes are in it.
