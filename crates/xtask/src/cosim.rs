@@ -17,12 +17,17 @@ use std::path::Path;
 /// Processor time for one testbench in Icarus.
 const SECONDS: u64 = 600;
 
+/// Keys of a testbench unless all checks are long. In Icarus each key takes a millisecond or more, and there are more than a hundred designs;
+/// Verilator has the long streams.
+const FEW_KEYS: &str = "512";
+
 /// Co-simulate the generated Verilog with the bit-exact model and the cycle engine
 ///
 /// In Icarus, which knows X: the emitted testbench of every variant and mixed precision at d = 8, of shipped d = 16 cores, of a d = 64
-/// core, and of cores, arrays and split keys with masks, partial results and late values. In Verilator, by `flashd cosim`: 20,000 keys
-/// each through three shipped cores with d = 16, odd vector lengths, formats, widths and arrays. FLASHD names the flashd
-/// executable; by default it is built. Verilator's executables are kept in target/cosim.
+/// core, and of cores, arrays and split keys with masks, partial results and late values, 512 keys each or with --long as many as
+/// Icarus manages in seconds. In Verilator, by `flashd cosim`: 20,000 keys each through three shipped cores with d = 16, odd vector
+/// lengths, formats, widths and arrays. FLASHD names the flashd executable; by default it is built. Verilator's executables are kept in
+/// target/cosim.
 #[derive(Args)]
 pub struct CosimOptions {
     /// All shipped cores with N keys each, and more odd configurations with 100,000; d = 256 takes Verilator some minutes to compile
@@ -40,7 +45,13 @@ pub struct CosimOptions {
 pub fn cosim(options: &CosimOptions) -> Outcome {
     require(&["iverilog", "vvp", "verilator", "make", "g++"])?;
     let wanted = |selection: &Selection| selection.to_string().contains(&options.only);
-    let testbenches: Vec<_> = in_icarus().into_iter().filter(|(selection, _)| wanted(selection)).collect();
+    let mut testbenches: Vec<_> =
+        in_icarus().into_iter().filter(|(selection, _)| wanted(selection)).collect();
+    if options.long.is_none() {
+        for (_, flags) in testbenches.iter_mut().filter(|(_, flags)| !flags.contains(&"--keys")) {
+            flags.extend(["--keys", FEW_KEYS]);
+        }
+    }
     let mut streams = match options.long {
         None => vec![(shipped(), vec!["--engine-keys", "1000"]), (few(), vec![])],
         Some(_) => vec![
@@ -135,7 +146,7 @@ fn testbench(
 
 /// The designs for Icarus, and options of their testbenches.
 fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
-    let short = variants(D).into_iter().map(|core| (Selection::core(core), vec!["--keys", "512"]));
+    let short = variants(D).into_iter().map(|core| (Selection::core(core), vec!["--keys", FEW_KEYS]));
     let mut all: Vec<_> = short.collect();
     for of in [flash_d, fa2] {
         all.push((Selection::core(of(16, Format::BF16)), vec!["--seed", "2"]));
