@@ -182,7 +182,9 @@ impl CoreConfig {
         if !self.partial {
             return Ok(());
         }
-        require(self.masks, "partial", || "a core with partial results has masks too: add masks".into())?;
+        require(self.masks, "partial", || {
+            "a core with partial results has masks too: add --masks, or \"masks\": true in JSON".into()
+        })?;
         // The scalars of a state are requested a cycle before the score stage. With d = 2 that would be the cycle before the key's.
         require(self.d > 2, "partial", || "takes a d of 3 or more".into())
     }
