@@ -178,17 +178,17 @@ impl<'a> Allocator<'a> {
                     self.put(to, register);
                 }
             }
-            Instruction::Choose { wide, test, a, b, to, then, otherwise } => {
+            Instruction::Choose { test, a, b, to, then, otherwise } => {
                 let first = self.register(a, &self.pins(&[b, then, otherwise]));
                 let mut pinned = self.pins(&[then, otherwise]);
                 pinned.push(first);
                 let second = self.operand(b, &pinned);
-                self.assembler.compare(test, wide, first, second);
+                self.assembler.compare(test, first, second);
                 let otherwise = self.register(otherwise, &self.pins(&[then]));
                 let then = self.operand(then, &[otherwise]);
                 self.done(now, instruction);
                 let register = self.free(&[]);
-                self.assembler.choose(wide, register, otherwise, then);
+                self.assembler.choose(register, otherwise, then);
                 self.put(to, register);
             }
             Instruction::Blend { length, to, otherwise, then, mask } => {

@@ -84,13 +84,10 @@ pub(super) mod op {
     pub(super) const COMPARE: Code = code(1, 3, 0, 0x1F);
     pub(super) const COMPARE_Q: Code = code(1, 3, 1, 0x1F);
     pub(super) const COMPARE_U: Code = code(1, 3, 0, 0x1E);
-    pub(super) const COMPARE_UQ: Code = code(1, 3, 1, 0x1E);
     /// All ones where two vectors have no bit in common.
     pub(crate) const DISJOINT: Code = code(2, 2, 0, 0x27);
     pub(super) const TEST_MASK: Code = code(1, 2, 0, 0x27);
-    pub(super) const TEST_MASK_Q: Code = code(1, 2, 1, 0x27);
     pub(super) const BLENDMD: Code = code(1, 2, 0, 0x64);
-    pub(super) const BLENDMQ: Code = code(1, 2, 1, 0x64);
     pub(super) const FROM_MASK: Code = code(2, 2, 0, 0x38);
     pub(super) const FROM_MASK_Q: Code = code(2, 2, 1, 0x38);
     /// Shifts by a number, whose kind is in the place of a register.
@@ -292,21 +289,19 @@ impl Assembler {
     }
 
     /// Looks at two vectors of zmm, for a [choice](Assembler::choose).
-    pub(super) fn compare(&mut self, test: Test, wide: bool, a: u8, b: Operand) {
-        let code = |narrow, of_pairs| if wide { of_pairs } else { narrow };
+    pub(super) fn compare(&mut self, test: Test, a: u8, b: Operand) {
         let (code, kind) = match test {
-            Test::Equal => (code(op::COMPARE, op::COMPARE_Q), Some(EQUAL)),
-            Test::SignedLess => (code(op::COMPARE, op::COMPARE_Q), Some(LESS)),
-            Test::Less => (code(op::COMPARE_U, op::COMPARE_UQ), Some(LESS)),
-            Test::Meets => (code(op::TEST_MASK, op::TEST_MASK_Q), None),
+            Test::Equal => (op::COMPARE, Some(EQUAL)),
+            Test::SignedLess => (op::COMPARE, Some(LESS)),
+            Test::Less => (op::COMPARE_U, Some(LESS)),
+            Test::Meets => (op::TEST_MASK, None),
         };
         self.encoded(code, Length::Z, MASK, a, b, kind);
     }
 
     /// Elements of `then` where the last look found something, and of `otherwise`.
-    pub(super) fn choose(&mut self, wide: bool, register: u8, otherwise: u8, then: Operand) {
-        let code = if wide { op::BLENDMQ } else { op::BLENDMD };
-        self.masked(code, Length::Z, [register, otherwise], then, MASK);
+    pub(super) fn choose(&mut self, register: u8, otherwise: u8, then: Operand) {
+        self.masked(op::BLENDMD, Length::Z, [register, otherwise], then, MASK);
     }
 
     /// Compares a vector with zero, for a jump.

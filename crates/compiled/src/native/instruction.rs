@@ -54,9 +54,8 @@ pub(super) enum Instruction {
         of: [Virtual; 3],
         table: u8,
     },
-    /// Elements of zmm by a test of two others.
+    /// Narrow elements of zmm by a test of two others.
     Choose {
-        wide: bool,
         test: Test,
         a: Virtual,
         b: Virtual,

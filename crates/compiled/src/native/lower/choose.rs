@@ -49,8 +49,7 @@ impl Lower<'_> {
     fn chosen_by(&mut self, (test, a, b, not): Look, then: Virtual, otherwise: Virtual) -> Virtual {
         let (then, otherwise) = if not { (otherwise, then) } else { (then, otherwise) };
         let to = self.fresh(Home::None, Length::Z);
-        let wide = false;
-        self.out.instructions.push(Instruction::Choose { wide, test, a, b, to, then, otherwise });
+        self.out.instructions.push(Instruction::Choose { test, a, b, to, then, otherwise });
         to
     }
 

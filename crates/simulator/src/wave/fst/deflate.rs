@@ -114,7 +114,8 @@ impl Deflate {
         (self.out.len() < chain.len()).then_some(&self.out)
     }
 
-    /// Tells what repeats: records of before where a record begins, and between those what is as a record before. What is behind the last step are bytes as they are.
+    /// Tells what repeats: records of before where a record begins, and between those what is as a record before. What is behind the last
+    /// step are bytes as they are.
     fn find(&mut self, chain: &[u8], value: usize) {
         self.steps.clear();
         self.records.fill(NONE);
