@@ -6,7 +6,6 @@
 use super::Tag;
 use crate::netlist::{Net, verilog_body};
 use crate::word::{Num, Word};
-use std::sync::OnceLock;
 
 /// A port of a leaf: one word, or a vector of words of equal width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +63,7 @@ pub trait Leaf: Send + Sync {
     fn outputs(&self) -> Vec<Pins>;
     /// The outputs' words from the inputs' words, both in the order of the ports.
     fn eval(&self, inputs: &[u64], outputs: &mut [u64]);
-    /// The body of the Verilog module, which the checks of RustHDL ask for several times.
+    /// The body of the Verilog module.
     fn verilog(&self) -> String;
     /// The outputs' words as expressions of the inputs' words, for [`Steps::of`](crate::netlist::Steps::of). An input word is an
     /// input net or an element of a packed one.
@@ -164,12 +163,11 @@ pub(super) struct FunctionLeaf<F, const I: usize, const O: usize> {
     function: F,
     /// Widths of the inputs, kept because every evaluation needs them.
     inputs: [u32; I],
-    text: OnceLock<String>,
 }
 
 impl<F: Function<I, O>, const I: usize, const O: usize> FunctionLeaf<F, I, O> {
     pub(super) fn new(function: F) -> Self {
-        FunctionLeaf { inputs: function.widths().0, function, text: OnceLock::new() }
+        FunctionLeaf { inputs: function.widths().0, function }
     }
 }
 
@@ -199,13 +197,9 @@ impl<F: Function<I, O>, const I: usize, const O: usize> Leaf for FunctionLeaf<F,
     }
 
     fn verilog(&self) -> String {
-        let text = || {
-            let (inputs, outputs) = self.function.ports();
-            let results: Vec<(String, Net)> =
-                outputs.map(String::from).into_iter().zip(self.netlist()).collect();
-            verilog_body(&inputs, &results)
-        };
-        self.text.get_or_init(text).clone()
+        let (inputs, outputs) = self.function.ports();
+        let results: Vec<(String, Net)> = outputs.map(String::from).into_iter().zip(self.netlist()).collect();
+        verilog_body(&inputs, &results)
     }
 
     fn netlist(&self) -> Vec<Net> {
@@ -235,14 +229,13 @@ pub struct VectorLeaf<F> {
     tag: Tag,
     inputs: Vec<Pins>,
     outputs: Vec<Pins>,
-    text: OnceLock<String>,
 }
 
 impl<F: VectorFunction> VectorLeaf<F> {
     /// The leaf that computes `function`.
     pub fn new(function: F) -> Self {
         let (tag, inputs, outputs) = function.header();
-        VectorLeaf { function, tag, inputs, outputs, text: OnceLock::new() }
+        VectorLeaf { function, tag, inputs, outputs }
     }
 }
 
@@ -273,13 +266,10 @@ impl<F: VectorFunction> Leaf for VectorLeaf<F> {
     }
 
     fn verilog(&self) -> String {
-        let text = || {
-            let texts = self.outputs.iter().flat_map(|pins| (0..pins.count()).map(|i| pins.text(i)));
-            let results: Vec<(String, Net)> = texts.zip(self.netlist()).collect();
-            let names: Vec<&str> = self.inputs.iter().map(|pins| pins.name).collect();
-            verilog_body(&names, &results)
-        };
-        self.text.get_or_init(text).clone()
+        let texts = self.outputs.iter().flat_map(|pins| (0..pins.count()).map(|i| pins.text(i)));
+        let results: Vec<(String, Net)> = texts.zip(self.netlist()).collect();
+        let names: Vec<&str> = self.inputs.iter().map(|pins| pins.name).collect();
+        verilog_body(&names, &results)
     }
 
     fn netlist(&self) -> Vec<Net> {

@@ -107,12 +107,12 @@ impl Logic for Scope<'_> {
     fn update(&mut self) {}
 
     fn hdl(&self) -> Verilog {
-        match self.node.map(|node| &node.kind) {
-            None => self.structure.hdl(),
-            Some(Kind::Module(inner)) => inner.hdl(),
-            Some(Kind::Leaf(leaf)) => Verilog::Custom(leaf.verilog()),
+        let Some(node) = self.node else { return self.structure.hdl() };
+        match &node.kind {
+            Kind::Module(inner) => inner.hdl(),
+            Kind::Leaf(leaf) => Verilog::Custom(node.verilog.get_or_init(|| leaf.verilog()).clone()),
             // The generator writes it into the module around, from its tag.
-            Some(Kind::Register(_) | Kind::Gate) => Verilog::Custom(String::new()),
+            Kind::Register(_) | Kind::Gate => Verilog::Custom(String::new()),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::leaf::Leaf;
 use super::{Tag, Watched};
 use std::sync::Arc;
+use std::sync::OnceLock;
 
 /// A port of a module.
 #[derive(Clone, Debug)]
@@ -34,6 +35,8 @@ pub(super) struct Node {
     pub(super) gate: Option<u32>,
     /// The atom numbers of its pins, in the order in which probes visit them. Empty for a module, whose ports have them.
     pub(super) atoms: Vec<u32>,
+    /// Of a leaf, the body of its Verilog module, for which the checks of RustHDL ask several times.
+    pub(super) verilog: OnceLock<String>,
 }
 
 pub(super) enum Kind {

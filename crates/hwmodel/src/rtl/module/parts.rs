@@ -7,6 +7,7 @@ use crate::rtl::structure::{Kind, Node, Register};
 use crate::rtl::{Tag, Watched};
 use rust_hdl::core::signal::get_signal_id;
 use std::sync::Arc;
+use std::sync::OnceLock;
 
 impl Module {
     /// Reserves places in the emitted text, so that parts stand in the order of the data flow. The named parts or registers may be added
@@ -194,7 +195,17 @@ impl Module {
         let Name { base: name, index } = name;
         assert!(self.names.insert((name.clone(), index)), "{}: two parts {name}", self.tag.name);
         self.stands.push(self.places.of(&name));
-        let mut node = Node { name, index, kind, inputs, outputs, width, gate: self.gate, atoms: Vec::new() };
+        let mut node = Node {
+            name,
+            index,
+            kind,
+            inputs,
+            outputs,
+            width,
+            gate: self.gate,
+            atoms: Vec::new(),
+            verilog: OnceLock::new(),
+        };
         if !matches!(node.kind, Kind::Module(_)) {
             node.atoms = pins(&node).iter().map(|_| get_signal_id() as u32).collect();
         }
