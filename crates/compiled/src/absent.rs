@@ -1,5 +1,6 @@
 //! Machines for which no code is made.
 
+use crate::memory::Memory;
 use crate::plan::Plan;
 
 /// Vectors that there never are.
@@ -38,11 +39,11 @@ impl Native {
         match *self {}
     }
 
-    pub(crate) fn settle(&self, _memory: &mut [u32]) {
+    pub(crate) fn settle(&self, _memory: &mut Memory) {
         match *self {}
     }
 
-    pub(crate) fn capture(&self, _memory: &mut [u32]) {
+    pub(crate) fn capture(&self, _memory: &mut Memory) {
         match *self {}
     }
 }

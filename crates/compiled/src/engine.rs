@@ -39,14 +39,14 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    pub(crate) fn settle(&mut self, memory: &mut [u32]) {
+    pub(crate) fn settle(&mut self, memory: &mut Memory) {
         match self {
             Engine::Native(native) => native.settle(memory),
             Engine::Interpreter(interpreter) => interpreter.settle(memory),
         }
     }
 
-    pub(crate) fn capture(&self, memory: &mut [u32]) {
+    pub(crate) fn capture(&self, memory: &mut Memory) {
         match self {
             Engine::Native(native) => native.capture(memory),
             Engine::Interpreter(interpreter) => interpreter.capture(memory),
@@ -145,8 +145,7 @@ impl Compiled {
 
     /// What some nets carry.
     pub fn values(&self, nets: &[u32], to: &mut [u64]) {
-        let memory: &[u32] = &self.memory;
-        to.iter_mut().zip(nets).for_each(|(to, &net)| *to = self.layout.value(memory, 0, net));
+        self.layout.values(&self.memory, nets, to);
     }
 
     /// The value of something watched.

@@ -86,6 +86,12 @@ impl Events {
         if sets.all(|set| set == first) { first } else { ALWAYS }
     }
 
+    /// The flags of the events with which some words move, if they do not move at any time.
+    pub(crate) fn of_words(&self, mut words: Range<u32>) -> Option<&[u32]> {
+        let first = self.of(words.start);
+        (first != ALWAYS && words.all(|word| self.of(word) == first)).then(|| self.sets[first].as_slice())
+    }
+
     /// With which events a job's inputs move.
     pub(crate) fn of_sources(&mut self, job: &Job) -> usize {
         let mut flags = Vec::new();

@@ -2,7 +2,7 @@
 
 use crate::held::{Held, Taken};
 use crate::job::{Job, Kept, Rest, Source, Task};
-use crate::memory::words;
+use crate::memory::{Memory, words};
 use crate::plan::Plan;
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::{ones, signed};
@@ -76,13 +76,13 @@ impl Interpreter {
     /// Registers show what they captured, and all logic settles.
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code)]
-    pub(crate) fn settle(&mut self, memory: &mut [u32]) {
+    pub(crate) fn settle(&mut self, memory: &mut Memory) {
         #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2")]
-        fn avx512(this: &mut Interpreter, memory: &mut [u32]) {
+        fn avx512(this: &mut Interpreter, memory: &mut Memory) {
             this.all(memory);
         }
         #[target_feature(enable = "avx2")]
-        fn avx2(this: &mut Interpreter, memory: &mut [u32]) {
+        fn avx2(this: &mut Interpreter, memory: &mut Memory) {
             this.all(memory);
         }
         match self.set {
@@ -96,14 +96,16 @@ impl Interpreter {
 
     /// The same.
     #[cfg(not(target_arch = "x86_64"))]
-    pub(crate) fn settle(&mut self, memory: &mut [u32]) {
+    pub(crate) fn settle(&mut self, memory: &mut Memory) {
         self.all(memory);
     }
 
     #[inline(always)]
-    fn all(&mut self, memory: &mut [u32]) {
+    fn all(&mut self, memory: &mut Memory) {
         let held = self.plan.held as usize;
-        memory.copy_within(held..2 * held, 0);
+        if std::mem::take(&mut memory.risen) {
+            memory.copy_within(held..2 * held, 0);
+        }
         for task in &self.plan.tasks {
             match task {
                 Task::Copy(list) => {
@@ -116,8 +118,9 @@ impl Interpreter {
     }
 
     /// Registers capture.
-    pub(crate) fn capture(&self, memory: &mut [u32]) {
+    pub(crate) fn capture(&self, memory: &mut Memory) {
         self.plan.registers.iter().for_each(|held| capture(held, memory));
+        memory.risen = true;
     }
 }
 
@@ -151,7 +154,8 @@ fn stays(rest: &Rest, memory: &mut [u32]) -> bool {
     let low = memory[rest.gate as usize] == 0;
     let range = |at: u32, count: u32| at as usize..(at + count) as usize;
     let same = |kept: &Kept| memory[range(kept.from, kept.count)] == memory[range(kept.seen, kept.count)];
-    if low && memory[seen] != 0 && rest.others.iter().all(same) {
+    let moved = rest.moved.iter().any(|&flag| memory[flag as usize] != 0);
+    if low && memory[seen] != 0 && !moved && rest.others.iter().all(same) {
         return true;
     }
     memory[seen] = low.into();

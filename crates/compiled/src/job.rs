@@ -33,6 +33,8 @@ pub(crate) struct Job {
 pub(crate) struct Rest {
     pub(crate) gate: u32,
     pub(crate) others: Vec<Kept>,
+    /// Flags of [events](crate::events) of what else they depend on: it stays unless one is high.
+    pub(crate) moved: Vec<u32>,
     /// Whether what they were is kept.
     pub(crate) seen: u32,
 }

@@ -1,7 +1,8 @@
 //! Where ports and nets are in memory, of one run of a design or of several beside each other.
 
-use crate::memory::words;
+use crate::memory::{Memory, words};
 use crate::plan::Plan;
+use crate::rows;
 use flashd_hwmodel::rtl::{Design, PortPlace};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -18,12 +19,37 @@ struct Words {
     in_order: bool,
 }
 
+impl Words {
+    fn of(name: &str, (output, width): (bool, u32), places: Vec<u32>, beside: usize) -> Words {
+        let mut order: Vec<u32> = (0..places.len() as u32).collect();
+        order.sort_by_key(|&i| places[i as usize]);
+        let in_order = order.is_sorted();
+        let next = |pair: &[u32]| places[pair[0] as usize] + beside as u32 == places[pair[1] as usize];
+        let fills = (2..=32).contains(&width) && !order.is_empty() && order.windows(2).all(next);
+        let row = fills.then_some(order);
+        Words { name: name.to_owned(), output, width, places, row, in_order }
+    }
+
+    /// The words of memory that the port fills, and the order in which.
+    fn row(&self, run: usize, beside: usize) -> Option<(Range<usize>, &[u32])> {
+        let order = self.row.as_deref()?;
+        let start = self.places[order[0] as usize] as usize + run;
+        Some((start..start + (order.len() - 1) * beside + 1, order))
+    }
+}
+
+/// Where ports and nets are.
+struct Places {
+    ports: Vec<Words>,
+    nets: Vec<u32>,
+}
+
 /// How the memory of a design is read and written.
 pub(crate) struct Layout {
     pub(crate) name: String,
-    ports: Vec<Words>,
     by_name: HashMap<String, usize>,
-    places: Vec<u32>,
+    /// As memory starts, and as it is [turned](Memory::turned).
+    places: [Places; 2],
     widths: Vec<u32>,
     /// Runs beside each other: each word of memory is there as often.
     beside: usize,
@@ -34,32 +60,20 @@ const CLOCK: u32 = 0;
 
 impl Layout {
     pub(crate) fn of(design: &Design, plan: &Plan, beside: usize) -> Layout {
-        let first = |net: u32| plan.places[net as usize] * beside as u32;
-        let ports: Vec<Words> = (design.ports.iter())
-            .map(|port| {
-                let places: Vec<u32> = port.nets.iter().map(|&net| first(net)).collect();
-                let mut order: Vec<u32> = (0..places.len() as u32).collect();
-                order.sort_by_key(|&i| places[i as usize]);
-                let in_order = order.is_sorted();
-                let next =
-                    |pair: &[u32]| places[pair[0] as usize] + beside as u32 == places[pair[1] as usize];
-                let fills = (2..=32).contains(&port.width) && !order.is_empty() && order.windows(2).all(next);
-                let row = fills.then_some(order);
-                Words {
-                    name: port.name.clone(),
-                    output: port.output,
-                    width: port.width,
-                    places,
-                    row,
-                    in_order,
-                }
-            })
-            .collect();
+        let places = [false, true].map(|turned| {
+            let nets: Vec<u32> =
+                plan.places.iter().map(|&place| plan.place(place, turned) * beside as u32).collect();
+            let ports = design.ports.iter().map(|port| {
+                let places = port.nets.iter().map(|&net| nets[net as usize]).collect();
+                Words::of(&port.name, (port.output, port.width), places, beside)
+            });
+            Places { ports: ports.collect(), nets }
+        });
+        let names = design.ports.iter().enumerate();
         Layout {
             name: design.name.clone(),
-            by_name: ports.iter().enumerate().map(|(i, port)| (port.name.clone(), i)).collect(),
-            ports,
-            places: (0..plan.places.len() as u32).map(first).collect(),
+            by_name: names.map(|(i, port)| (port.name.clone(), i)).collect(),
+            places,
             widths: plan.widths.clone(),
             beside,
         }
@@ -69,40 +83,40 @@ impl Layout {
         self.by_name.get(name).copied().map(PortPlace)
     }
 
+    fn places(&self, memory: &Memory) -> &Places {
+        &self.places[usize::from(memory.turned)]
+    }
+
+    /// An input: it is always at the same place.
+    fn input(&self, port: PortPlace) -> &Words {
+        let words = &self.places[0].ports[port.0];
+        debug_assert!(!words.output, "{} is an output", words.name);
+        words
+    }
+
     /// The word of memory where a value of one of the runs begins; the place is where that of the first one does.
     fn at(place: u32, width: u32, run: usize) -> usize {
         place as usize + words(width) as usize * run
-    }
-
-    /// The words of memory that a port fills, and how far apart they are.
-    fn row<'a>(&self, words: &'a Words, run: usize) -> Option<(Range<usize>, usize, &'a [u32])> {
-        let order = words.row.as_deref()?;
-        let start = words.places[order[0] as usize] as usize + run;
-        Some((start..start + (order.len() - 1) * self.beside + 1, self.beside, order))
     }
 
     pub(crate) fn drive<T>(&self, memory: &mut [u32], run: usize, port: PortPlace, all: &[T])
     where
         T: Copy + Into<u64>,
     {
-        let words = &self.ports[port.0];
-        let Words { name, output, width, places, .. } = words;
-        debug_assert!(!output, "{name} is an output");
+        let words = self.input(port);
+        let Words { name, width, places, .. } = words;
         let values = all.iter().map(|&value| value.into());
         debug_assert!(values.clone().all(|value| value >> (width - 1) >> 1 == 0), "{name} of {width} bits");
-        if let Some((range, step, order)) = self.row(words, run)
+        if let Some((range, order)) = words.row(run, self.beside)
             && all.len() == order.len()
         {
             // What is read out of order costs less than what is written so; a step that is known makes vectors of the loop.
             let ordered = order.iter().map(|&i| all[i as usize].into());
             let row = &mut memory[range];
-            match (step, words.in_order) {
+            match (self.beside, words.in_order) {
                 (1, true) => row.iter_mut().zip(values).for_each(|(word, value)| *word = value as u32),
                 (1, false) => row.iter_mut().zip(ordered).for_each(|(word, value)| *word = value as u32),
-                (_, true) => {
-                    row.chunks_mut(step).zip(values).for_each(|(word, value)| word[0] = value as u32)
-                }
-                (_, false) => {
+                (step, _) => {
                     row.chunks_mut(step).zip(ordered).for_each(|(word, value)| word[0] = value as u32)
                 }
             }
@@ -118,8 +132,33 @@ impl Layout {
         }
     }
 
+    /// Drives a port in all runs that lie beside each other; those without words keep what it has.
+    pub(crate) fn drive_rows<T>(&self, memory: &mut [u32], port: PortPlace, all: &[Option<&[T]>])
+    where
+        T: Copy + Into<u64>,
+    {
+        let words = self.input(port);
+        if (2..=32).contains(&words.width) && rows::scatter(memory, self.beside, &words.places, all) {
+            return;
+        }
+        for (run, row) in all.iter().enumerate() {
+            row.iter().for_each(|row| self.drive(memory, run, port, row));
+        }
+    }
+
+    /// Drives a port of one word in all runs that lie beside each other.
+    pub(crate) fn drive_words<T: Copy + Into<u64>>(&self, memory: &mut [u32], port: PortPlace, all: &[T]) {
+        let Words { width, places, .. } = self.input(port);
+        let at = places[0] as usize;
+        match width {
+            1 => memory[at..].iter_mut().zip(all).for_each(|(word, &value)| *word = mask(value.into())),
+            2..=32 => memory[at..].iter_mut().zip(all).for_each(|(word, &value)| *word = value.into() as u32),
+            _ => (0..all.len()).for_each(|run| self.drive(memory, run, port, &all[run..=run])),
+        }
+    }
+
     #[inline(always)]
-    fn get(&self, memory: &[u32], run: usize, place: u32, width: u32) -> u64 {
+    fn get(memory: &[u32], run: usize, place: u32, width: u32) -> u64 {
         let at = Layout::at(place, width, run);
         match width {
             1 => (memory[at] & 1).into(),
@@ -130,32 +169,49 @@ impl Layout {
 
     pub(crate) fn read<'a>(
         &'a self,
-        memory: &'a [u32],
+        memory: &'a Memory,
         run: usize,
         port: PortPlace,
     ) -> impl Iterator<Item = u64> + 'a {
-        let Words { width, places, .. } = &self.ports[port.0];
-        places.iter().map(move |&place| self.get(memory, run, place, *width))
+        let Words { width, places, .. } = &self.places(memory).ports[port.0];
+        let memory: &[u32] = memory;
+        places.iter().map(move |&place| Layout::get(memory, run, place, *width))
     }
 
     /// Puts the words of a port behind others.
-    pub(crate) fn read_into(&self, memory: &[u32], run: usize, port: PortPlace, to: &mut Vec<u64>) {
-        let words = &self.ports[port.0];
-        match self.row(words, run).filter(|_| words.in_order) {
-            Some((range, 1, _)) => to.extend(memory[range].iter().map(|&word| u64::from(word))),
-            Some((range, step, _)) => to.extend(memory[range].chunks(step).map(|word| u64::from(word[0]))),
+    pub(crate) fn read_into(&self, memory: &Memory, run: usize, port: PortPlace, to: &mut Vec<u64>) {
+        let words = &self.places(memory).ports[port.0];
+        match words.row(run, self.beside).filter(|_| words.in_order) {
+            Some((range, _)) => {
+                to.extend(memory[range].iter().step_by(self.beside).map(|&word| u64::from(word)))
+            }
             None => to.extend(self.read(memory, run, port)),
         }
     }
 
-    #[inline(always)]
-    pub(crate) fn value(&self, memory: &[u32], run: usize, net: u32) -> u64 {
-        self.get(memory, run, self.places[net as usize], self.widths[net as usize])
+    /// The word of a port that has one, in all runs that lie beside each other.
+    pub(crate) fn read_words(&self, memory: &Memory, port: PortPlace, to: &mut [u64]) {
+        let Words { width, places, .. } = &self.places(memory).ports[port.0];
+        let memory: &[u32] = memory;
+        to.iter_mut().enumerate().for_each(|(run, to)| *to = Layout::get(memory, run, places[0], *width));
+    }
+
+    pub(crate) fn value(&self, memory: &Memory, run: usize, net: u32) -> u64 {
+        Layout::get(memory, run, self.places(memory).nets[net as usize], self.widths[net as usize])
+    }
+
+    /// The values of some nets.
+    pub(crate) fn values(&self, memory: &Memory, nets: &[u32], to: &mut [u64]) {
+        let places = &self.places(memory).nets;
+        let memory: &[u32] = memory;
+        for (to, &net) in to.iter_mut().zip(nets) {
+            *to = Layout::get(memory, 0, places[net as usize], self.widths[net as usize]);
+        }
     }
 
     /// The clock's level, in all runs.
-    pub(crate) fn set_clock(&self, memory: &mut [u32], high: bool) {
-        let at = Layout::at(self.places[CLOCK as usize], 1, 0);
+    pub(crate) fn set_clock(&self, memory: &mut Memory, high: bool) {
+        let at = Layout::at(self.places(memory).nets[CLOCK as usize], 1, 0);
         memory[at..at + self.beside].fill(mask(high.into()));
     }
 }

@@ -43,6 +43,7 @@ mod memory;
 mod native;
 mod network;
 mod plan;
+mod rows;
 
 pub use batch::Batch;
 pub use code::{evaluate, simplified};

@@ -10,6 +10,10 @@ pub(crate) struct Memory {
     words: Vec<u32>,
     start: usize,
     count: usize,
+    /// What registers show that take something at every edge lies where it is otherwise what they take, and the other way round.
+    pub(crate) turned: bool,
+    /// The clock has risen since logic settled.
+    pub(crate) risen: bool,
 }
 
 impl Memory {
@@ -19,7 +23,7 @@ impl Memory {
         // If that is not known, somewhere: it only takes longer.
         let start = words.as_ptr().align_offset(LINE * size_of::<u32>()).min(LINE);
         words[start..start + content.len()].copy_from_slice(content);
-        Memory { words, start, count: content.len() }
+        Memory { words, start, count: content.len(), turned: false, risen: false }
     }
 }
 

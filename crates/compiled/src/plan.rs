@@ -94,6 +94,16 @@ impl Plan {
         Ok(Plan { places, widths: design.widths.clone(), held, moving, registers, tasks, events, memory })
     }
 
+    /// Where a word is, also while what registers always take is where they [show](crate::memory::Memory::turned) it.
+    pub(crate) fn place(&self, word: u32, turned: bool) -> u32 {
+        match word {
+            _ if !turned => word,
+            _ if word < self.moving => word + self.held,
+            _ if (self.held..self.held + self.moving).contains(&word) => word - self.held,
+            _ => word,
+        }
+    }
+
     /// Memory before the first cycle, for so many runs beside each other. Nothing has settled: all events have just happened.
     pub(crate) fn fresh(&self, beside: usize) -> Vec<u32> {
         let mut memory = vec![0; self.memory as usize * beside];
@@ -254,7 +264,7 @@ impl Layout<'_> {
         [gate, ignored]: [usize; 2],
         elements: u32,
     ) -> Option<Rest> {
-        let mut others = Vec::new();
+        let (mut others, mut moved) = (Vec::new(), Vec::new());
         let mut at = None;
         for ((&pin, source), &width) in read.iter().zip(sources).zip(widths) {
             match *source {
@@ -263,13 +273,19 @@ impl Layout<'_> {
                 // Each of them has a gate of its own.
                 Source::Each(_) if pin as usize == gate => return None,
                 Source::Shared(address) => others.push((address, words(width))),
-                Source::Each(address) => others.push((address, elements * words(width))),
+                Source::Each(address) => {
+                    let count = elements * words(width);
+                    match self.events.of_words(address..address + count) {
+                        Some(flags) => moved.extend_from_slice(flags),
+                        None => others.push((address, count)),
+                    }
+                }
             }
         }
         let gate = at?;
         let seen = self.room(1, 1);
         let mut keep = |(from, count)| Kept { from, count, seen: self.room(count as usize, 1) };
-        Some(Rest { gate, others: others.drain(..).map(&mut keep).collect(), seen })
+        Some(Rest { gate, others: others.drain(..).map(&mut keep).collect(), moved, seen })
     }
 
     /// Takes what is the same for all elements out of a job: it is done once, in a job of its own.

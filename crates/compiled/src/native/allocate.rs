@@ -68,7 +68,7 @@ impl<'a> Allocator<'a> {
         let Some(held) = self.holds[register as usize].take() else { return };
         self.at[held as usize] = None;
         if let Home::None = self.homes[held as usize] {
-            let to = Address::word(*self.room);
+            let to = Address::fixed(*self.room);
             let length = self.lengths[held as usize];
             *self.room += length.max(Length::Y).words();
             self.assembler.vector(op::STORE_DQU, length, register, 0, Operand::Memory(to), None);

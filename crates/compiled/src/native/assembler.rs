@@ -98,23 +98,35 @@ pub(super) mod op {
     pub(crate) const LEFT: u8 = 6;
 }
 
-/// Bytes from the start of memory, and so many times the index register, which counts bytes of narrow words.
+/// Bytes from where a register points, and so many times the index register, which counts bytes of narrow words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Address {
+    pub(super) base: Base,
     pub(super) offset: i32,
     /// 0, 1 or 2.
     pub(super) scale: u8,
 }
 
+/// The registers that code is called with, by the calling convention: where memory starts, and where three parts of it lie that change
+/// places: what registers show that take something at every edge, what they take at the next one, and what that was when logic
+/// settled the last time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Base {
+    Memory = 7,
+    Shown = 6,
+    Next = 2,
+    Before = 1,
+}
+
 impl Address {
-    /// A word of memory.
-    pub(super) fn word(place: u32) -> Address {
-        Address { offset: place as i32 * 4, scale: 0 }
+    /// A word of memory, counted from where the base points.
+    pub(super) fn word(base: Base, place: u32) -> Address {
+        Address { base, offset: place as i32 * 4, scale: 0 }
     }
 
-    /// A word of memory that is there so many times.
-    pub(super) fn beside(place: u32, times: u32) -> Address {
-        Address { offset: place as i32 * 4 * times as i32, scale: 0 }
+    /// A constant or a table.
+    pub(super) fn fixed(place: u32) -> Address {
+        Address::word(Base::Memory, place)
     }
 
     pub(super) fn plus(self, bytes: i32) -> Address {
@@ -129,8 +141,7 @@ pub(super) enum Operand {
     Memory(Address),
 }
 
-/// The register with the start of memory, by the calling convention, and the one with the index.
-const BASE: u8 = 7;
+/// The register with the index.
 const INDEX: u8 = 0;
 
 /// The mask register that code uses.
@@ -250,11 +261,11 @@ impl Assembler {
         }
     }
 
-    fn address(&mut self, register: u8, Address { offset, scale }: Address) {
-        let register = (register & 7) << 3;
+    fn address(&mut self, register: u8, Address { base, offset, scale }: Address) {
+        let (register, base) = ((register & 7) << 3, base as u8);
         match scale {
-            0 => self.put(&[0x80 | register | BASE]),
-            _ => self.put(&[0x84 | register, (scale >> 1) << 6 | INDEX << 3 | BASE]),
+            0 => self.put(&[0x80 | register | base]),
+            _ => self.put(&[0x84 | register, (scale >> 1) << 6 | INDEX << 3 | base]),
         }
         self.put(&offset.to_le_bytes());
     }
@@ -276,7 +287,7 @@ impl Assembler {
             self.prefix(code, length, [register, mask, index], [index >> 3, 0], 0);
         }
         let scale = if bytes == 8 { 3 } else { 2 };
-        self.put(&[0x84 | (register & 7) << 3, scale << 6 | (index & 7) << 3 | BASE]);
+        self.put(&[0x84 | (register & 7) << 3, scale << 6 | (index & 7) << 3 | table.base as u8]);
         self.put(&table.offset.to_le_bytes());
     }
 
@@ -325,7 +336,7 @@ impl Assembler {
         let code = if wide { op::MOVQ } else { op::MOVD };
         self.prefix(code, Length::X, [register, 0, 0], [0, 0], 0);
         let scale = if wide { 3 } else { 2 };
-        self.put(&[0x84 | (register & 7) << 3, scale << 6 | INDEX << 3 | BASE]);
+        self.put(&[0x84 | (register & 7) << 3, scale << 6 | INDEX << 3 | table.base as u8]);
         self.put(&table.offset.to_le_bytes());
     }
 

@@ -85,7 +85,7 @@ impl Beside<'_> {
             self.load(SCRATCH, machine.word(reset));
             self.masks(RESET, SCRATCH, held.wide);
             let value = if held.wide { value } else { value & u64::from(u32::MAX) | value << 32 };
-            reset_to = Some(Address::word(pool.constant(value)));
+            reset_to = Some(Address::fixed(pool.constant(value)));
         }
         let size = held.size();
         let apart = machine.longest.words() as i32 * 4;

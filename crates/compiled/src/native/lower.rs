@@ -199,7 +199,7 @@ impl<'a> Lower<'a> {
         if let Some(&known) = self.constants.get(&(value, length)) {
             return known;
         }
-        let home = Home::Whole(Address::word(self.pool.constant(value)));
+        let home = Home::Whole(Address::fixed(self.pool.constant(value)));
         let constant = self.fresh(home, length);
         self.constants.insert((value, length), constant);
         constant
@@ -256,7 +256,7 @@ impl<'a> Lower<'a> {
                     return mixed;
                 }
                 if length == Length::Z {
-                    let order = Home::Whole(Address::word(self.pool.table(&UNMIXED, true)));
+                    let order = Home::Whole(Address::fixed(self.pool.table(&UNMIXED, true)));
                     let order = self.fresh(order, length);
                     return self.two(op::PERMQ_BY, true, order, mixed);
                 }

@@ -12,6 +12,7 @@
 //! | `allocate` | virtual registers to those that there are |
 //! | `assembler` | instructions to bytes |
 //! | `pool` | constants and tables |
+//! | `registers` | what registers show and capture |
 //! | `beside` | what is different where runs lie beside each other |
 
 mod allocate;
@@ -21,16 +22,19 @@ mod instruction;
 mod logic;
 mod lower;
 mod pool;
+mod registers;
 
-use crate::held::{Enable, Held, Taken};
 use crate::job::{Job, Kept, Rest, Task};
+use crate::memory::{Memory, words};
 use crate::plan::{Plan, SLACK};
 use allocate::Allocator;
-use assembler::{Address, Assembler, Length, Operand, Place, op};
+use assembler::{Address, Assembler, Base, Length, Operand, Place, op};
 use beside::Beside;
 use lower::{Lanes, Lower};
 use memmap2::{Mmap, MmapMut};
 use pool::Pool;
+use registers::{copy, hold, show};
+use std::ops::Range;
 
 /// Vectors that code can be made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +87,9 @@ struct Machine {
     longest: Length,
     /// Runs beside each other: one, or as many as a vector has words.
     runs: u32,
+    /// Of the plan: words that registers hold, and those of them, the first ones, that move at every edge.
+    held: u32,
+    moving: u32,
 }
 
 impl Machine {
@@ -92,7 +99,22 @@ impl Machine {
 
     /// A word of memory, of all runs.
     fn word(self, place: u32) -> Address {
-        Address::beside(place, self.runs)
+        let (base, first) = match place {
+            _ if place < self.moving => (Base::Shown, 0),
+            _ if self.is_taken(place) => (Base::Next, self.held),
+            _ => (Base::Memory, 0),
+        };
+        Address::word(base, (place - first) * self.runs)
+    }
+
+    /// Whether a word is what a register takes that moves at every edge.
+    fn is_taken(self, place: u32) -> bool {
+        (self.held..self.held + self.moving).contains(&place)
+    }
+
+    /// The same word when logic settled the last time.
+    fn before(self, taken: u32) -> Address {
+        Address { base: Base::Before, ..self.word(taken) }
     }
 
     /// How a job is cut into blocks.
@@ -113,6 +135,8 @@ pub(crate) struct Native {
     capture: usize,
     /// Words of memory that the code reaches.
     memory: usize,
+    /// Those of them where it is what registers take that move at every edge; by turns with the first ones, where they show it.
+    taken: Range<usize>,
     vectors: Vectors,
 }
 
@@ -132,7 +156,7 @@ impl Native {
             return None;
         }
         let mut code = Assembler::default();
-        let machine = Machine { longest: vectors.longest(), runs };
+        let machine = Machine { longest: vectors.longest(), runs, held: plan.held, moving: plan.moving };
         let mut pool = Pool::new(plan.memory * runs, machine.longest.words());
         show(&mut code, plan, machine);
         for task in &plan.tasks {
@@ -140,7 +164,7 @@ impl Native {
                 Task::Copy(list) if machine.is_beside() => Beside::new(&mut code, machine).copy(list),
                 Task::Copy(list) => {
                     for &(from, to) in list {
-                        code.copy_word(Address::word(from), Address::word(to));
+                        code.copy_word(machine.word(from), machine.word(to));
                     }
                 }
                 Task::Run(job) => run(&mut code, &mut pool, job, machine),
@@ -164,7 +188,9 @@ impl Native {
         pool.words.iter().for_each(|&(at, word)| memory[at as usize] = word);
         let mut map = MmapMut::map_anon(code.code.len()).ok()?;
         map.copy_from_slice(&code.code);
-        Some(Native { code: map.make_exec().ok()?, capture, memory: memory.len(), vectors })
+        let code = map.make_exec().ok()?;
+        let moving = plan.held as usize * runs as usize..(plan.held + plan.moving) as usize * runs as usize;
+        Some(Native { code, capture, memory: memory.len(), taken: moving, vectors })
     }
 
     pub(crate) fn vectors(&self) -> Vectors {
@@ -172,23 +198,33 @@ impl Native {
     }
 
     /// Registers show what they captured, and all logic settles.
-    pub(crate) fn settle(&self, memory: &mut [u32]) {
-        self.call(0, memory);
+    pub(crate) fn settle(&self, memory: &mut Memory) {
+        let risen = std::mem::take(&mut memory.risen);
+        // Nothing is copied from where registers take it to where they show it: the two change places.
+        memory.turned ^= risen;
+        self.call(0, memory, risen);
     }
 
-    pub(crate) fn capture(&self, memory: &mut [u32]) {
-        self.call(self.capture, memory);
+    pub(crate) fn capture(&self, memory: &mut Memory) {
+        self.call(self.capture, memory, false);
+        memory.risen = true;
     }
 
+    /// Calls a function. If the clock has risen since logic settled, what registers took then is where they show it.
     #[allow(unsafe_code)]
-    fn call(&self, at: usize, memory: &mut [u32]) {
+    fn call(&self, at: usize, memory: &mut Memory, risen: bool) {
         assert!(memory.len() >= self.memory, "memory that the code was made for");
         let start = self.code[at..].as_ptr();
+        let [shown, next] = if memory.turned { [self.taken.start, 0] } else { [0, self.taken.start] };
+        let before = if risen { shown } else { next };
+        let all = memory.as_mut_ptr();
         // SAFETY: at this place begins a function of this calling convention, which `new` has made for a machine that it has looked
-        // at. It only touches `self.memory` words from its argument on, and registers that the convention leaves to it.
+        // at. It only touches `self.memory` words from its first argument on, some of them by the others, which lie in there with as
+        // many words behind them as the code reaches so, and registers that the convention leaves to it.
         unsafe {
-            let function: extern "sysv64" fn(*mut u32) = std::mem::transmute(start);
-            function(memory.as_mut_ptr());
+            let function: extern "sysv64" fn(*mut u32, *mut u32, *mut u32, *mut u32) =
+                std::mem::transmute(start);
+            function(all, all.add(shown), all.add(next), all.add(before));
         }
     }
 }
@@ -209,21 +245,18 @@ fn run(code: &mut Assembler, pool: &mut Pool, job: &Job, machine: Machine) {
     if moves {
         code.again(block as i32 * 4, (blocks * block) as i32 * 4, start);
     }
-    skip.into_iter().chain(quiet).for_each(|place| code.arrive(place));
-}
-
-/// Registers show what they captured, those that only take something at times where they did.
-fn show(code: &mut Assembler, plan: &Plan, machine: Machine) {
-    let copy = |code: &mut Assembler, first: u32, words: u32| {
-        let [from, to, words] = [first + plan.held, first, words].map(|place| place * machine.runs);
-        copy(code, from, to, words, machine);
-    };
-    copy(code, 0, plan.moving);
-    for held in plan.registers.iter().filter(|held| held.next - plan.held >= plan.moving) {
-        let quiet = unless(code, held.event.as_slice(), machine);
-        copy(code, held.next - plan.held, held.words);
-        quiet.into_iter().for_each(|place| code.arrive(place));
+    let left: Vec<Place> = skip.into_iter().chain(quiet).collect();
+    let kept: Vec<(u32, u32)> = (job.steps.outputs.iter().zip(&job.outputs))
+        .filter(|&(_, &at)| !left.is_empty() && machine.is_taken(at))
+        .map(|(&output, &at)| (at, job.elements * words(job.steps.steps[output as usize].width)))
+        .collect();
+    let end = (!kept.is_empty()).then(|| code.jump());
+    left.into_iter().for_each(|place| code.arrive(place));
+    // What registers take stays as well, and was elsewhere.
+    for (at, count) in kept {
+        copy(code, [machine.before(at), machine.word(at)], count * machine.runs, machine.longest);
     }
+    end.into_iter().for_each(|place| code.arrive(place));
 }
 
 /// Jumps past a job if none of the events has happened that it has to run at; the jump.
@@ -254,6 +287,10 @@ fn leave_out(code: &mut Assembler, rest: &Rest, machine: Machine) -> Place {
     let high = code.jump_if(false);
     code.compare_zero(seen);
     let mut differ = vec![code.jump_if(true)];
+    for &flag in &rest.moved {
+        code.compare_zero(machine.word(flag));
+        differ.push(code.jump_if(false));
+    }
     for kept in &rest.others {
         for (from, was, length) in pieces(kept, machine) {
             match length {
@@ -306,109 +343,3 @@ fn pieces(kept: &Kept, machine: Machine) -> Vec<(Address, Address, Option<Length
     }
     pieces
 }
-
-/// Registers capture.
-fn hold(code: &mut Assembler, held: &Held, machine: Machine) {
-    let mut ends = Vec::new();
-    for control in held.controls() {
-        code.compare_zero(Address::word(control));
-        ends.push(code.jump_if(true));
-    }
-    if let (Some(Enable::Each(enable)), &Taken::Each(from)) = (held.enable, &held.d) {
-        hold_each(code, held, [enable, from], machine);
-        ends.into_iter().for_each(|end| code.arrive(end));
-        return;
-    }
-    if let Some(flag) = held.event {
-        code.store_number(Address::word(flag), 1);
-    }
-    if let Some((reset, value)) = held.reset {
-        code.compare_zero(Address::word(reset));
-        let low = code.jump_if(true);
-        let words = [value as u32, (value >> 32) as u32];
-        for i in 0..held.words {
-            let word = words[if held.wide { i as usize % 2 } else { 0 }];
-            code.store_number(Address::word(held.next + i), word);
-        }
-        ends.push(code.jump());
-        code.arrive(low);
-    }
-    match &held.d {
-        // It is there already.
-        Taken::Each(from) if *from == held.next => {}
-        Taken::Words(list) => {
-            for (&from, to) in list.iter().zip(held.next..) {
-                code.copy_word(Address::word(from), Address::word(to));
-            }
-        }
-        Taken::Each(from) => copy(code, *from, held.next, held.words, machine),
-    }
-    ends.into_iter().for_each(|end| code.arrive(end));
-}
-
-/// Registers capture, each if its own enable is high.
-fn hold_each(code: &mut Assembler, held: &Held, [enable, from]: [u32; 2], machine: Machine) {
-    const VALUE: u8 = 0;
-    const HELD: u8 = 1;
-    const MASK: u8 = 2;
-    let lanes = machine.lanes(held.elements());
-    let at = |place: u32, offset: u32| Operand::Memory(Address::word(place + offset));
-    let narrow = lanes.length(false);
-    let blocks = (0..held.elements()).step_by(lanes.elements() as usize);
-    for (i, first) in blocks.clone().enumerate() {
-        let code_of = if i == 0 { op::MOVDQU } else { op::OR };
-        code.vector(code_of, narrow, MASK, if i == 0 { 0 } else { MASK }, at(enable, first), None);
-    }
-    code.test(narrow, MASK);
-    let none = code.jump_if(true);
-    if let Some(flag) = held.event {
-        code.store_number(Address::word(flag), 1);
-    }
-    let length = lanes.length(held.wide);
-    let step = length.words();
-    let parts = if held.wide { lanes.parts() as u32 } else { 1 };
-    for (first, part) in blocks.flat_map(|first| (0..parts).map(move |part| (first, part))) {
-        let offset = first * held.size() + part * step;
-        match held.wide {
-            true => code.vector(op::MOVSXDQ, length, MASK, 0, at(enable, first + part * step / 2), None),
-            false => code.vector(op::MOVDQU, length, MASK, 0, at(enable, first), None),
-        }
-        code.vector(op::MOVDQU, length, VALUE, 0, at(from, offset), None);
-        code.vector(op::MOVDQU, length, HELD, 0, at(held.next, offset), None);
-        code.blend(length, HELD, Operand::Register(VALUE), MASK);
-        code.vector(op::STORE_DQU, length, HELD, 0, at(held.next, offset), None);
-    }
-    code.arrive(none);
-}
-
-/// Copies words that lie beside each other.
-fn copy(code: &mut Assembler, from: u32, to: u32, words: u32, machine: Machine) {
-    let vector = |code: &mut Assembler, length: Length, offset: u32, scale: u8| {
-        let at = |place: u32| Operand::Memory(Address { scale, ..Address::word(place + offset) });
-        code.vector(op::MOVDQU, length, 0, 0, at(from), None);
-        code.vector(op::STORE_DQU, length, 0, 0, at(to), None);
-    };
-    let step = machine.longest.words();
-    let whole = words / step * step;
-    if whole > LONG {
-        code.clear_index();
-        let start = code.here();
-        vector(code, machine.longest, 0, 1);
-        code.again(step as i32 * 4, whole as i32 * 4, start);
-    } else {
-        (0..whole).step_by(step as usize).for_each(|offset| vector(code, machine.longest, offset, 0));
-    }
-    let mut done = whole;
-    for length in [Length::Y, Length::X] {
-        if words - done >= length.words() {
-            vector(code, length, done, 0);
-            done += length.words();
-        }
-    }
-    for offset in done..words {
-        code.copy_word(Address::word(from + offset), Address::word(to + offset));
-    }
-}
-
-/// Words that are copied by a loop and not one vector after another.
-const LONG: u32 = 128;

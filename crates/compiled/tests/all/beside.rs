@@ -6,7 +6,7 @@ use flashd_hwmodel::rtl::Circuit;
 use flashd_hwmodel::{array, catalogue, split, wrapper};
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, WrapperConfig};
 use flashd_spec::format::Format;
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 const SEED: u64 = 0xbe51de;
@@ -21,10 +21,24 @@ fn same(circuit: &Circuit, runs: usize, backend: Backend, cycles: usize) {
     for cycle in 0..cycles {
         for port in design.ports.iter().filter(|port| !port.output && !port.nets.is_empty()) {
             let place = batch.port(&port.name).expect("a port of the design");
-            for (run, alone) in alone.iter_mut().enumerate() {
-                let values = words(&mut rng, port, cycle, 3);
-                batch.drive(run, place, &values);
-                alone.drive(place, &values);
+            // In all runs, in some, or in the first ones.
+            let driven = runs - rng.random_range(0..3);
+            let values: Vec<Option<Vec<u64>>> = (0..driven)
+                .map(|_| (!rng.random_ratio(1, 16)).then(|| words(&mut rng, port, cycle, 3)))
+                .collect();
+            let rows: Vec<Option<&[u64]>> = values.iter().map(Option::as_deref).collect();
+            for (alone, row) in alone.iter_mut().zip(&rows) {
+                row.iter().for_each(|row| alone.drive(place, row));
+            }
+            match (rng.random_range(0..3), &rows.iter().copied().collect::<Option<Vec<&[u64]>>>()) {
+                (0, Some(rows)) if port.nets.len() == 1 => {
+                    let words: Vec<u64> = rows.iter().map(|row| row[0]).collect();
+                    batch.drive_words(place, &words);
+                }
+                (1, _) => batch.drive_rows(place, &rows),
+                _ => rows.iter().enumerate().for_each(|(run, row)| {
+                    row.iter().for_each(|row| batch.drive(run, place, row));
+                }),
             }
         }
         batch.settle();
@@ -42,6 +56,13 @@ fn same(circuit: &Circuit, runs: usize, backend: Backend, cycles: usize) {
             }
         };
         compare(&batch, &alone, "settled");
+        for port in design.ports.iter().filter(|port| port.nets.len() == 1) {
+            let place = batch.port(&port.name).expect("a port of the design");
+            let mut words = vec![0; runs];
+            batch.read_words(place, &mut words);
+            let expected: Vec<u64> = alone.iter().flat_map(|alone| alone.read(place)).collect();
+            assert_eq!(words, expected, "{}, cycle {cycle}, {}", circuit.name(), port.name);
+        }
         batch.clock();
         alone.iter_mut().for_each(Compiled::clock);
         compare(&batch, &alone, "clocked");
@@ -57,6 +78,10 @@ fn runs_beside_each_other_are_what_each_is_alone() {
                 let circuit = catalogue::build(&config).expect("a valid configuration");
                 same(&circuit, 11, backend, 60);
             }
+            // Rows of whole blocks of words, and what is left.
+            let circuit = catalogue::build(&CoreConfig::new(Design::FlashD, 35, format))
+                .expect("a valid configuration");
+            same(&circuit, 35, backend, 20);
             for design in [Design::FlashD, Design::Fa2] {
                 let core = CoreConfig::new(design, 8, format);
                 let block = ArrayConfig::new(CoreConfig { masks: true, ..core.clone() }, 3);

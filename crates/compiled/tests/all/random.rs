@@ -74,10 +74,13 @@ impl Pair {
     /// Runs both, every net compared before and after each edge.
     pub fn run(&mut self, cycles: usize) -> Result<(), Difference> {
         for cycle in 0..cycles {
-            self.drive(cycle);
-            self.circuit.settle();
-            self.compiled.settle();
-            self.compare(cycle, "settled")?;
+            // Inputs may also move again before the edge.
+            for moment in ["settled", "settled again"].iter().take(1 + usize::from(cycle % 5 == 4)) {
+                self.drive(cycle);
+                self.circuit.settle();
+                self.compiled.settle();
+                self.compare(cycle, moment)?;
+            }
             self.circuit.clock();
             self.compiled.clock();
             self.compare(cycle, "clocked")?;

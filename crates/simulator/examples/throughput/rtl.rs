@@ -47,28 +47,30 @@ impl<T> Stream<T> {
 /// A design in an engine, in one run or in several beside each other.
 trait Rtl {
     fn port(&self, name: &str) -> Option<PortPlace>;
-    fn drive<T: Copy + Into<u64>>(&mut self, run: usize, port: PortPlace, words: &[T]);
-    fn words(&self, run: usize, port: PortPlace) -> impl Iterator<Item = u64>;
-    fn read(&self, run: usize, port: PortPlace, words: &mut Vec<u64>) {
-        words.extend(self.words(run, port));
-    }
+    /// Drives a port, with a row of words for each run or none.
+    fn drive_rows<T: Copy + Into<u64>>(&mut self, port: PortPlace, rows: &[Option<&[T]>]);
+    /// Drives a port of one word, in each run.
+    fn drive_words<T: Copy + Into<u64>>(&mut self, port: PortPlace, words: &[T]);
+    /// The word of a port that has one, of each run.
+    fn read_words(&self, port: PortPlace, words: &mut [u64]);
+    /// Puts the words of a port of one run behind others.
+    fn read(&self, run: usize, port: PortPlace, words: &mut Vec<u64>);
     fn settle(&mut self);
     fn clock(&mut self);
-
-    fn is_high(&self, run: usize, port: PortPlace) -> bool {
-        self.words(run, port).next() == Some(1)
-    }
 }
 
 impl Rtl for Compiled {
     fn port(&self, name: &str) -> Option<PortPlace> {
         Compiled::port(self, name)
     }
-    fn drive<T: Copy + Into<u64>>(&mut self, _: usize, port: PortPlace, words: &[T]) {
-        Compiled::drive(self, port, words);
+    fn drive_rows<T: Copy + Into<u64>>(&mut self, port: PortPlace, rows: &[Option<&[T]>]) {
+        rows.iter().flatten().for_each(|row| self.drive(port, row));
     }
-    fn words(&self, _: usize, port: PortPlace) -> impl Iterator<Item = u64> {
-        Compiled::read(self, port)
+    fn drive_words<T: Copy + Into<u64>>(&mut self, port: PortPlace, words: &[T]) {
+        self.drive(port, words);
+    }
+    fn read_words(&self, port: PortPlace, words: &mut [u64]) {
+        words.iter_mut().zip(Compiled::read(self, port)).for_each(|(to, word)| *to = word);
     }
     fn read(&self, _: usize, port: PortPlace, words: &mut Vec<u64>) {
         self.read_into(port, words);
@@ -85,11 +87,14 @@ impl Rtl for Batch {
     fn port(&self, name: &str) -> Option<PortPlace> {
         Batch::port(self, name)
     }
-    fn drive<T: Copy + Into<u64>>(&mut self, run: usize, port: PortPlace, words: &[T]) {
-        Batch::drive(self, run, port, words);
+    fn drive_rows<T: Copy + Into<u64>>(&mut self, port: PortPlace, rows: &[Option<&[T]>]) {
+        Batch::drive_rows(self, port, rows);
     }
-    fn words(&self, run: usize, port: PortPlace) -> impl Iterator<Item = u64> {
-        Batch::read(self, run, port)
+    fn drive_words<T: Copy + Into<u64>>(&mut self, port: PortPlace, words: &[T]) {
+        Batch::drive_words(self, port, words);
+    }
+    fn read_words(&self, port: PortPlace, words: &mut [u64]) {
+        Batch::read_words(self, port, words);
     }
     fn read(&self, run: usize, port: PortPlace, words: &mut Vec<u64>) {
         self.read_into(run, port, words);
@@ -106,12 +111,18 @@ impl Rtl for Circuit {
     fn port(&self, name: &str) -> Option<PortPlace> {
         Circuit::port(self, name)
     }
-    fn drive<T: Copy + Into<u64>>(&mut self, _: usize, port: PortPlace, words: &[T]) {
-        let words: Vec<u64> = words.iter().map(|&word| word.into()).collect();
-        Circuit::drive(self, port, &words);
+    fn drive_rows<T: Copy + Into<u64>>(&mut self, port: PortPlace, rows: &[Option<&[T]>]) {
+        rows.iter().flatten().for_each(|row| self.drive_words(port, row));
     }
-    fn words(&self, _: usize, port: PortPlace) -> impl Iterator<Item = u64> {
-        Circuit::read(self, port)
+    fn drive_words<T: Copy + Into<u64>>(&mut self, port: PortPlace, words: &[T]) {
+        let words: Vec<u64> = words.iter().map(|&word| word.into()).collect();
+        self.drive(port, &words);
+    }
+    fn read_words(&self, port: PortPlace, words: &mut [u64]) {
+        words.iter_mut().zip(Circuit::read(self, port)).for_each(|(to, word)| *to = word);
+    }
+    fn read(&self, _: usize, port: PortPlace, words: &mut Vec<u64>) {
+        words.extend(Circuit::read(self, port));
     }
     fn settle(&mut self) {
         Circuit::settle(self);
@@ -170,105 +181,118 @@ pub struct Played {
 
 /// One stimulus: queries that follow each other without a pause, each with all keys.
 struct Stimulus {
-    run: usize,
     queries: Range<usize>,
     /// Where the stream is.
     query: usize,
     key: usize,
     value: usize,
-    /// What was asked for in the cycle before.
-    asked: Option<usize>,
     results: usize,
     played: Played,
 }
 
 impl Stimulus {
-    fn new(run: usize, queries: Range<usize>) -> Stimulus {
-        let query = queries.start;
-        Stimulus { run, queries, query, key: 0, value: 0, asked: None, results: 0, played: Played::default() }
+    fn new(queries: Range<usize>) -> Stimulus {
+        Stimulus { query: queries.start, queries, key: 0, value: 0, results: 0, played: Played::default() }
     }
 
     fn is_over(&self) -> bool {
         self.results == self.queries.len()
     }
 
-    /// Drives a cycle of reset.
-    fn reset(&self, core: &mut impl Rtl, ports: &Ports) {
-        core.drive(self.run, ports.rst, &[1u64]);
-        core.drive(self.run, ports.q_valid, &[0u64]);
-        core.drive(self.run, ports.k_valid, &[0u64]);
-    }
-
-    /// Drives the cycle in which the first query is loaded.
-    fn load<T: Copy + Into<u64>>(&self, core: &mut impl Rtl, ports: &Ports, stream: &Stream<T>) {
-        core.drive(self.run, ports.rst, &[0u64]);
-        core.drive(self.run, ports.q_valid, &[1u64]);
-        core.drive(self.run, ports.q, stream.row(&stream.q, self.query));
-        if let Some(exponent) = ports.v_exponent {
-            core.drive(self.run, exponent, &[stream.v_exponent]);
+    /// Takes the next key to send, and whether it is the last one of its query.
+    fn send(&mut self, keys: usize) -> Option<(usize, bool)> {
+        if self.query == self.queries.end {
+            return None;
         }
-    }
-
-    /// Drives the next cycle.
-    fn drive<T: Copy + Into<u64>>(&mut self, core: &mut impl Rtl, ports: &Ports, stream: &Stream<T>) {
-        if let Some(row) = self.asked {
-            core.drive(self.run, ports.v, stream.row(&stream.v, row));
-        }
-        let sends = self.query < self.queries.end;
-        core.drive(self.run, ports.k_valid, &[u64::from(sends)]);
-        let mut loads = false;
-        if sends {
-            core.drive(self.run, ports.k, stream.row(&stream.k, self.key));
+        let (key, last) = (self.key, self.key + 1 == keys);
+        if last {
+            (self.key, self.query) = (0, self.query + 1);
+        } else {
             self.key += 1;
-            let last = self.key == stream.keys();
-            core.drive(self.run, ports.k_last, &[u64::from(last)]);
-            if last {
-                (self.key, self.query) = (0, self.query + 1);
-                loads = self.query < self.queries.end;
-            }
         }
-        core.drive(self.run, ports.q_valid, &[u64::from(loads)]);
-        if loads {
-            core.drive(self.run, ports.q, stream.row(&stream.q, self.query));
-        }
+        Some((key, last))
     }
 
-    /// Looks at the settled outputs.
-    fn look(&mut self, core: &impl Rtl, ports: &Ports, keys: usize) {
-        if self.is_over() {
-            return;
-        }
-        if core.is_high(self.run, ports.o_valid) {
-            core.read(self.run, ports.o, &mut self.played.o);
-            self.results += 1;
-        }
-        self.asked = core.is_high(self.run, ports.v_ren).then_some(self.value);
-        self.played.reads += u64::from(self.asked.is_some());
-        if core.is_high(self.run, ports.v_step) {
-            self.value = (self.value + 1) % keys;
+    /// Sees whether a value is asked for and the next one has its turn; the value that is.
+    fn look(&mut self, asks: bool, steps: bool, keys: usize) -> Option<usize> {
+        let asked = asks.then_some(self.value);
+        self.played.reads += u64::from(asks);
+        if steps {
+            self.value = if self.value + 1 == keys { 0 } else { self.value + 1 };
         }
         self.played.cycles += 1;
+        asked
     }
+}
+
+/// Words of one bit, of all runs.
+struct Bits {
+    q_valid: Vec<bool>,
+    k_valid: Vec<bool>,
+    k_last: Vec<bool>,
+    o_valid: Vec<u64>,
+    v_ren: Vec<u64>,
+    v_step: Vec<u64>,
 }
 
 /// Runs a stream from reset to its last result, its queries shared out to so many runs beside each other.
 fn play<T: Copy + Into<u64>>(core: &mut impl Rtl, ports: &Ports, runs: usize, stream: &Stream<T>) -> Played {
-    let runs = runs.min(stream.queries());
+    let (runs, keys) = (runs.min(stream.queries()), stream.keys());
     let from = |run: usize| run * stream.queries() / runs;
-    let mut stimuli: Vec<Stimulus> =
-        (0..runs).map(|run| Stimulus::new(run, from(run)..from(run + 1))).collect();
+    let mut stimuli: Vec<Stimulus> = (0..runs).map(|run| Stimulus::new(from(run)..from(run + 1))).collect();
+    let (low, none) = (vec![false; runs], vec![0; runs]);
+    core.drive_words(ports.rst, &vec![true; runs]);
+    core.drive_words(ports.q_valid, &low);
+    core.drive_words(ports.k_valid, &low);
     for _ in 0..RESET_CYCLES {
-        stimuli.iter().for_each(|stimulus| stimulus.reset(core, ports));
         core.settle();
         core.clock();
     }
-    stimuli.iter().for_each(|stimulus| stimulus.load(core, ports, stream));
+    let first = |stimulus: &Stimulus| Some(stream.row(&stream.q, stimulus.query));
+    let mut q: Vec<Option<&[T]>> = stimuli.iter().map(first).collect();
+    let (mut k, mut v) = (vec![None; runs], vec![None; runs]);
+    core.drive_words(ports.rst, &low);
+    core.drive_words(ports.q_valid, &vec![true; runs]);
+    core.drive_rows(ports.q, &q);
+    if let Some(exponent) = ports.v_exponent {
+        core.drive_words(exponent, &vec![stream.v_exponent; runs]);
+    }
     core.settle();
     core.clock();
+    let [o_valid, v_ren, v_step] = [none.clone(), none.clone(), none];
+    let mut bits = Bits { q_valid: low.clone(), k_valid: low.clone(), k_last: low, o_valid, v_ren, v_step };
     while !stimuli.iter().all(Stimulus::is_over) {
-        stimuli.iter_mut().for_each(|stimulus| stimulus.drive(core, ports, stream));
+        for (run, stimulus) in stimuli.iter_mut().enumerate() {
+            let sent = stimulus.send(keys);
+            k[run] = sent.map(|(key, _)| stream.row(&stream.k, key));
+            bits.k_valid[run] = sent.is_some();
+            bits.k_last[run] = sent.is_some_and(|(_, last)| last);
+            // The query behind the last key of another.
+            bits.q_valid[run] = bits.k_last[run] && stimulus.query < stimulus.queries.end;
+            q[run] = bits.q_valid[run].then(|| stream.row(&stream.q, stimulus.query));
+        }
+        core.drive_words(ports.q_valid, &bits.q_valid);
+        core.drive_words(ports.k_valid, &bits.k_valid);
+        core.drive_words(ports.k_last, &bits.k_last);
+        core.drive_rows(ports.q, &q);
+        core.drive_rows(ports.k, &k);
+        core.drive_rows(ports.v, &v);
         core.settle();
-        stimuli.iter_mut().for_each(|stimulus| stimulus.look(core, ports, stream.keys()));
+        core.read_words(ports.o_valid, &mut bits.o_valid);
+        core.read_words(ports.v_ren, &mut bits.v_ren);
+        core.read_words(ports.v_step, &mut bits.v_step);
+        for (run, stimulus) in stimuli.iter_mut().enumerate() {
+            if stimulus.is_over() {
+                v[run] = None;
+                continue;
+            }
+            if bits.o_valid[run] != 0 {
+                core.read(run, ports.o, &mut stimulus.played.o);
+                stimulus.results += 1;
+            }
+            let asked = stimulus.look(bits.v_ren[run] != 0, bits.v_step[run] != 0, keys);
+            v[run] = asked.map(|row| stream.row(&stream.v, row));
+        }
         core.clock();
     }
     stimuli.into_iter().fold(Played::default(), |mut all, Stimulus { played, .. }| {

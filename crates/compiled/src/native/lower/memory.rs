@@ -14,7 +14,8 @@ impl Lower<'_> {
     pub(super) fn input(&mut self, i: u32, source: Source) {
         let wide = self.is_wide(i);
         let (length, apart) = (self.length(wide), self.apart());
-        let home = |code, place| Home::By(code, Address::word(place));
+        let machine = self.machine;
+        let home = |code, place| Home::By(code, machine.word(place));
         match (source, wide, self.lanes) {
             (Source::Shared(at) | Source::Each(at), false, Lanes::One) => {
                 let narrow = self.fresh(home(op::MOVD, at), Length::X);
@@ -64,7 +65,7 @@ impl Lower<'_> {
         let store = match (words(width), self.lanes) {
             (1, Lanes::One) => {
                 let a = self.clean(output);
-                vec![store(op::STORE_D, Length::X, a, Address::word(at))]
+                vec![store(op::STORE_D, Length::X, a, self.machine.word(at))]
             }
             (1, _) => {
                 let a = self.clean(output);
@@ -72,7 +73,7 @@ impl Lower<'_> {
             }
             (_, Lanes::One) => {
                 let a = self.clean_wide(output)[0];
-                vec![store(op::STORE_Q, Length::X, a, Address::word(at))]
+                vec![store(op::STORE_Q, Length::X, a, self.machine.word(at))]
             }
             _ => {
                 let (wide, to) = (self.clean_wide(output), self.address(at, 2));

@@ -138,7 +138,7 @@ impl Lower<'_> {
         if permutes {
             return self.permuted(i, number, &entries);
         }
-        let table = Address::word(self.pool.table(&entries, wide));
+        let table = Address::fixed(self.pool.table(&entries, wide));
         let gather =
             |to, index, code, length, bytes| Instruction::Gather { code, length, to, index, table, bytes };
         let length = self.length(wide);
@@ -186,7 +186,7 @@ impl Lower<'_> {
         for part in entries.chunks(PERMUTED) {
             let mut words: Vec<u64> = part.iter().map(|entry| entry >> bit & ones(32)).collect();
             words.resize(PERMUTED, 0);
-            let table = Home::Whole(Address::word(self.pool.table(&words, false)));
+            let table = Home::Whole(Address::fixed(self.pool.table(&words, false)));
             let table = self.fresh(table, self.length(false));
             parts.push(self.two(op::PERMD, false, index, table));
         }
