@@ -227,6 +227,36 @@ impl Builder {
                 let rest = self.push(Operator::Slice(low), &[rest], place - low);
                 Some(self.push(Operator::Concat, &[high, rest], width))
             }
+            (Operator::Add, &[a, b]) if low > 0 => {
+                let sum = self.with_carry(a, b)?;
+                Some(self.push(Operator::Slice(low - 1), &[sum], width))
+            }
+            _ => None,
+        }
+    }
+
+    /// `a + b` without its lowest bit, where both have a bit of their own there: the sum of what is above, and of a carry.
+    fn with_carry(&mut self, a: u32, b: u32) -> Option<u32> {
+        let width = self.width(a) - 1;
+        let ([a, low_of_a], [b, low_of_b]) = (self.above_a_bit(a)?, self.above_a_bit(b)?);
+        let carry = self.push(Operator::And, &[low_of_a, low_of_b], 1);
+        let sum = self.push(Operator::Add, &[a, b], width);
+        if width == 1 {
+            return Some(self.push(Operator::Xor, &[sum, carry], 1));
+        }
+        let zeros = self.constant(width - 1, 0);
+        let carry = self.push(Operator::Concat, &[zeros, carry], width);
+        Some(self.push(Operator::Add, &[sum, carry], width))
+    }
+
+    /// What stands above the lowest bit of a word that is joined there, and that bit.
+    fn above_a_bit(&mut self, word: u32) -> Option<[u32; 2]> {
+        let Step { operator, operands, width } = self.steps[word as usize].clone();
+        match (operator, &operands[..]) {
+            (Operator::Concat, &[high, low]) if self.width(low) == 1 => Some([high, low]),
+            (Operator::Constant(value), _) if width > 1 => {
+                Some([self.constant(width - 1, value >> 1), self.constant(1, value & 1)])
+            }
             _ => None,
         }
     }

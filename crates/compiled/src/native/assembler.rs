@@ -2,7 +2,7 @@
 //! around them.
 
 /// An instruction on vectors: its prefix, map and number, and the bit W of either encoding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Code {
     prefix: u8,
     map: u8,
@@ -150,6 +150,9 @@ const MASK: u8 = 1;
 /// Truth table of TERNLOG, by the bits of its operands, the first one highest: the third where the second is high, otherwise the first.
 const THIRD_BY_SECOND: u8 = 0xB8;
 
+/// The first, or where the second and third differ.
+const FIRST_OR_DIFFERENT: u8 = 0xF6;
+
 /// What two vectors of zmm are looked at for, element by element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Test {
@@ -296,6 +299,18 @@ impl Assembler {
         match length {
             Length::Z => self.vector(op::TERNLOG, length, register, mask, then, Some(THIRD_BY_SECOND)),
             _ => self.vector(op::BLENDVB, length, register, register, then, Some(mask << 4)),
+        }
+    }
+
+    /// ORs into `all` where `one` is not what is in memory; with `all` itself that is all there is.
+    pub(super) fn or_differences(&mut self, length: Length, [all, one]: [u8; 2], operand: Operand) {
+        if all == one || length < Length::Z {
+            self.vector(op::XOR, length, one, one, operand, None);
+        }
+        match length {
+            _ if all == one => {}
+            Length::Z => self.vector(op::TERNLOG, length, all, one, operand, Some(FIRST_OR_DIFFERENT)),
+            _ => self.vector(op::OR, length, all, all, Operand::Register(one), None),
         }
     }
 

@@ -99,6 +99,10 @@ pub(super) struct Lower<'a> {
     out: Lowered,
     forms: Vec<Forms>,
     constants: HashMap<(u64, Length), Virtual>,
+    /// Instructions of two vectors, and shifts of one by places of a kind: each of them once.
+    known: HashMap<(Code, Length, Virtual, u32, u8), Virtual>,
+    /// How many steps and outputs read each step.
+    uses: Vec<u32>,
 }
 
 impl<'a> Lower<'a> {
@@ -111,7 +115,11 @@ impl<'a> Lower<'a> {
     ) -> Lowered {
         let forms = vec![Forms::default(); job.steps.steps.len()];
         let out = Lowered { instructions: Vec::new(), homes: Vec::new(), lengths: Vec::new() };
-        let mut this = Lower { job, pool, lanes, moves, machine, out, forms, constants: HashMap::new() };
+        let mut uses = vec![0; job.steps.steps.len()];
+        let read = job.steps.steps.iter().flat_map(|step| &step.operands).chain(&job.steps.outputs);
+        read.for_each(|&i| uses[i as usize] += 1);
+        let (constants, known) = (HashMap::new(), HashMap::new());
+        let mut this = Lower { job, pool, lanes, moves, machine, out, forms, constants, known, uses };
         for i in 0..job.steps.steps.len() as u32 {
             this.step(i);
         }
@@ -154,8 +162,12 @@ impl<'a> Lower<'a> {
 
     fn two(&mut self, code: Code, wide: bool, a: Virtual, b: Virtual) -> Virtual {
         let length = self.length(wide);
+        if let Some(&known) = self.known.get(&(code, length, a, b, 0)) {
+            return known;
+        }
         let to = self.fresh(Home::None, length);
         self.out.instructions.push(Instruction::Two { code, length, to, a, b, byte: None });
+        self.known.insert((code, length, a, b, 0), to);
         to
     }
 
@@ -172,7 +184,11 @@ impl<'a> Lower<'a> {
             return a;
         }
         let (length, code) = (self.length(wide), if wide { op::SHIFTQ } else { op::SHIFTD });
+        if let Some(&known) = self.known.get(&(code, length, a, places, kind)) {
+            return known;
+        }
         let to = self.fresh(Home::None, length);
+        self.known.insert((code, length, a, places, kind), to);
         let places = places as u8;
         self.out.instructions.push(Instruction::Shift { code, kind, length, to, a, places });
         to

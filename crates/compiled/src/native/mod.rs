@@ -276,6 +276,7 @@ fn unless(code: &mut Assembler, when: &[u32], machine: Machine) -> Option<Place>
 /// Jumps past a job that may be left out, and keeps what the next time is compared with; the jump.
 fn leave_out(code: &mut Assembler, rest: &Rest, machine: Machine) -> Place {
     const NOW: u8 = 0;
+    const ALL: u8 = 1;
     let seen = machine.word(rest.seen);
     match machine.is_beside() {
         true => {
@@ -292,18 +293,23 @@ fn leave_out(code: &mut Assembler, rest: &Rest, machine: Machine) -> Place {
         differ.push(code.jump_if(false));
     }
     for kept in &rest.others {
-        for (from, was, length) in pieces(kept, machine) {
-            match length {
-                None => {
-                    code.load_index(from);
-                    code.compare_index(was);
-                }
-                Some(length) => {
-                    code.vector(op::MOVDQU, length, NOW, 0, Operand::Memory(from), None);
-                    code.vector(op::XOR, length, NOW, NOW, Operand::Memory(was), None);
-                    code.test(length, NOW);
+        // Vectors are compared together: a jump behind each would take longer than they do.
+        for pieces in pieces(kept, machine).chunk_by(|a, b| a.2.is_some() && a.2 == b.2) {
+            let length = pieces[0].2;
+            for (i, &(from, was, _)) in pieces.iter().enumerate() {
+                match length {
+                    None => {
+                        code.load_index(from);
+                        code.compare_index(was);
+                    }
+                    Some(length) => {
+                        let to = if i == 0 { ALL } else { NOW };
+                        code.vector(op::MOVDQU, length, to, 0, Operand::Memory(from), None);
+                        code.or_differences(length, [ALL, to], Operand::Memory(was));
+                    }
                 }
             }
+            length.into_iter().for_each(|length| code.test(length, ALL));
             differ.push(code.jump_if(false));
         }
     }

@@ -74,7 +74,11 @@ impl Lower<'_> {
                 self.look_at_bits(first, ones(width), true)
             }
             (Operator::Equal, Some(second)) => {
-                Some((Test::Equal, self.clean(first), self.clean(second), false))
+                let (a, b) = match self.number_of(second) {
+                    Some(value) => self.compared(first, value),
+                    None => (self.clean(first), self.clean(second)),
+                };
+                Some((Test::Equal, a, b, false))
             }
             (Operator::Any, _) => self.look_at_bits(first, ones(width), false),
             (Operator::Slice(low), _) => self.look_at_bits(first, 1 << low, false),

@@ -203,7 +203,7 @@ impl Lower<'_> {
                 self.set(i, result, true);
             }
             1..=32 => {
-                let (a, number) = (self.clean(a), self.constant(value, false));
+                let (a, number) = self.compared(a, value);
                 let result = self.two(op::CMPEQD, false, a, number);
                 self.set(i, result, true);
             }
@@ -212,6 +212,18 @@ impl Lower<'_> {
                 let result = self.both(op::CMPEQQ, a, number);
                 self.set_mask(i, result);
             }
+        }
+    }
+
+    /// A narrow word and a number that it may be equal to: where the word comes from, if it has not been cut out yet.
+    pub(super) fn compared(&mut self, a: u32, value: u64) -> (Virtual, Virtual) {
+        let step = self.at(a);
+        match (&step.operator, &step.operands[..]) {
+            (&Operator::Slice(low), &[from]) if !self.is_clean(a) && !self.is_wide(from) => {
+                let (from, bits) = (self.narrow(from), self.constant(ones(step.width) << low, false));
+                (self.two(op::AND, false, from, bits), self.constant(value << low, false))
+            }
+            _ => (self.clean(a), self.constant(value, false)),
         }
     }
 

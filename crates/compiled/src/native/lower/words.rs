@@ -3,6 +3,7 @@
 use super::super::assembler::{Address, op};
 use super::super::instruction::{Home, Instruction, Virtual};
 use super::{Lanes, Lower};
+use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::ones;
 
 impl Lower<'_> {
@@ -77,6 +78,10 @@ impl Lower<'_> {
             };
             return self.set_wide(i, result, clean || self.width(i) == 64);
         }
+        if let Some(extended) = self.extended(high, low) {
+            return self.set(i, extended, self.width(i) == 32);
+        }
+        let mut clean = clean;
         let upper = match (self.number_of(high), self.width(high)) {
             (Some(0), _) => None,
             (Some(value), _) => Some(self.constant(value << below, false)),
@@ -85,8 +90,9 @@ impl Lower<'_> {
                 Some(self.two(op::AND, false, mask, bit))
             }
             (None, _) => {
-                let high = self.narrow(high);
-                Some(self.shift(op::LEFT, false, high, below))
+                let (raised, is_clean) = self.raised(high, below);
+                clean = is_clean;
+                Some(raised)
             }
         };
         let lower = (self.number_of(low) != Some(0)).then(|| self.number(low));
@@ -96,6 +102,60 @@ impl Lower<'_> {
             (None, None) => self.constant(0, false),
         };
         self.set(i, result, clean || self.width(i) == 32);
+    }
+
+    /// A narrow word so many places up, zeros below, and whether it is clean.
+    fn raised(&mut self, word: u32, places: u32) -> (Virtual, bool) {
+        let step = self.at(word);
+        let from = step.operands.first().copied().filter(|&from| !self.is_wide(from));
+        let (above, low, clean) = match (&step.operator, from) {
+            // What all bits are needs no shift.
+            (Operator::Repeat, Some(_)) if self.lanes == Lanes::Sixteen => (self.narrow(word), places, false),
+            // Where it comes from it stands higher, over what is cut off: one shift, or none, instead of two.
+            (&Operator::Slice(low), Some(from))
+                if self.width(from) > 1 && (low == places || self.lanes == Lanes::Sixteen) =>
+            {
+                let reaches = low + step.width == self.width(from);
+                (self.narrow(from), low, reaches && self.is_clean(from))
+            }
+            _ => {
+                let clean = self.is_clean(word);
+                let word = self.narrow(word);
+                return (self.shift(op::LEFT, false, word, places), clean);
+            }
+        };
+        let moved = if low > places {
+            self.shift(op::RIGHT, false, above, low - places)
+        } else {
+            self.shift(op::LEFT, false, above, places - low)
+        };
+        // With an OR behind it this is one instruction of three operands, where there are such.
+        let below = self.constant(ones(places), false);
+        (self.two(op::ANDN, false, below, moved), clean)
+    }
+
+    /// A narrow word under copies of its own sign, if nothing else reads that: two shifts.
+    fn extended(&mut self, high: u32, low: u32) -> Option<Virtual> {
+        let sign = match &self.at(high).operator {
+            Operator::Repeat if self.uses[high as usize] == 1 => self.at(high).operands[0],
+            _ => high,
+        };
+        let (from, top) = match self.at(sign).operator {
+            Operator::Slice(top) if self.uses[sign as usize] == 1 => (self.at(sign).operands[0], top),
+            _ => return None,
+        };
+        let base = match self.at(low).operator {
+            _ if low == from => 0,
+            Operator::Slice(base) if self.at(low).operands[0] == from => base,
+            _ => return None,
+        };
+        let width = self.width(low);
+        if top + 1 != base + width || self.is_wide(from) || width < 2 {
+            return None;
+        }
+        let from = self.narrow(from);
+        let raised = self.shift(op::LEFT, false, from, 31 - top);
+        Some(self.shift(op::SIGNED_RIGHT, false, raised, 32 - width))
     }
 
     pub(super) fn repeat(&mut self, i: u32, bit: u32) {
