@@ -45,6 +45,8 @@ pub(crate) struct Kept {
     pub(crate) from: u32,
     pub(crate) count: u32,
     pub(crate) seen: u32,
+    /// As many for each element; otherwise they are the same for all.
+    pub(crate) each: bool,
 }
 
 /// What is done in a cycle, one after another.

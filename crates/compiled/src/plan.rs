@@ -272,19 +272,19 @@ impl Layout<'_> {
                 Source::Shared(address) if pin as usize == gate => at = Some(address),
                 // Each of them has a gate of its own.
                 Source::Each(_) if pin as usize == gate => return None,
-                Source::Shared(address) => others.push((address, words(width))),
+                Source::Shared(address) => others.push((address, words(width), false)),
                 Source::Each(address) => {
                     let count = elements * words(width);
                     match self.events.of_words(address..address + count) {
                         Some(flags) => moved.extend_from_slice(flags),
-                        None => others.push((address, count)),
+                        None => others.push((address, count, elements > 1)),
                     }
                 }
             }
         }
         let gate = at?;
         let seen = self.room(1, 1);
-        let mut keep = |(from, count)| Kept { from, count, seen: self.room(count as usize, 1) };
+        let mut keep = |(from, count, each)| Kept { from, count, seen: self.room(count as usize, 1), each };
         Some(Rest { gate, others: others.drain(..).map(&mut keep).collect(), moved, seen })
     }
 

@@ -310,7 +310,8 @@ impl Assembler {
         match length {
             _ if all == one => {}
             Length::Z => self.vector(op::TERNLOG, length, all, one, operand, Some(FIRST_OR_DIFFERENT)),
-            _ => self.vector(op::OR, length, all, all, Operand::Register(one), None),
+            // A shorter vector is zero above.
+            _ => self.vector(op::OR, Length::Y, all, all, Operand::Register(one), None),
         }
     }
 

@@ -6,6 +6,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
+//! | `jobs` | jobs, and when they are left out |
 //! | `lower` | steps of a job to instructions on virtual registers |
 //! | `instruction` | instructions on virtual registers |
 //! | `logic` | bitwise instructions joined, three operands in one |
@@ -19,21 +20,22 @@ mod allocate;
 mod assembler;
 mod beside;
 mod instruction;
+mod jobs;
 mod logic;
 mod lower;
 mod pool;
 mod registers;
 
-use crate::job::{Job, Kept, Rest, Task};
-use crate::memory::{Memory, words};
+use crate::job::Task;
+use crate::memory::Memory;
 use crate::plan::{Plan, SLACK};
-use allocate::Allocator;
-use assembler::{Address, Assembler, Base, Length, Operand, Place, op};
+use assembler::{Address, Assembler, Base, Length, Place};
 use beside::Beside;
-use lower::{Lanes, Lower};
+use jobs::run;
+use lower::Lanes;
 use memmap2::{Mmap, MmapMut};
 use pool::Pool;
-use registers::{copy, hold, show};
+use registers::{hold, show};
 use std::ops::Range;
 
 /// Vectors that code can be made for.
@@ -229,36 +231,6 @@ impl Native {
     }
 }
 
-fn run(code: &mut Assembler, pool: &mut Pool, job: &Job, machine: Machine) {
-    let quiet = unless(code, &job.when, machine);
-    let skip = job.rest.as_ref().map(|rest| leave_out(code, rest, machine));
-    let lanes = machine.lanes(job.elements);
-    let block = lanes.elements();
-    let blocks = if machine.is_beside() { job.elements } else { job.elements.div_ceil(block) };
-    let moves = blocks > 1;
-    if moves {
-        code.clear_index();
-    }
-    let start = code.here();
-    let lowered = Lower::block(job, pool, moves, (machine, lanes));
-    Allocator::emit(code, &lowered.instructions, lowered.homes, lowered.lengths, &mut pool.end);
-    if moves {
-        code.again(block as i32 * 4, (blocks * block) as i32 * 4, start);
-    }
-    let left: Vec<Place> = skip.into_iter().chain(quiet).collect();
-    let kept: Vec<(u32, u32)> = (job.steps.outputs.iter().zip(&job.outputs))
-        .filter(|&(_, &at)| !left.is_empty() && machine.is_taken(at))
-        .map(|(&output, &at)| (at, job.elements * words(job.steps.steps[output as usize].width)))
-        .collect();
-    let end = (!kept.is_empty()).then(|| code.jump());
-    left.into_iter().for_each(|place| code.arrive(place));
-    // What registers take stays as well, and was elsewhere.
-    for (at, count) in kept {
-        copy(code, [machine.before(at), machine.word(at)], count * machine.runs, machine.longest);
-    }
-    end.into_iter().for_each(|place| code.arrive(place));
-}
-
 /// Jumps past a job if none of the events has happened that it has to run at; the jump.
 fn unless(code: &mut Assembler, when: &[u32], machine: Machine) -> Option<Place> {
     let (&last, others) = when.split_last()?;
@@ -271,81 +243,4 @@ fn unless(code: &mut Assembler, when: &[u32], machine: Machine) -> Option<Place>
     let quiet = code.jump_if(true);
     happened.into_iter().for_each(|place| code.arrive(place));
     Some(quiet)
-}
-
-/// Jumps past a job that may be left out, and keeps what the next time is compared with; the jump.
-fn leave_out(code: &mut Assembler, rest: &Rest, machine: Machine) -> Place {
-    const NOW: u8 = 0;
-    const ALL: u8 = 1;
-    let seen = machine.word(rest.seen);
-    match machine.is_beside() {
-        true => {
-            code.vector(op::MOVDQU, machine.longest, NOW, 0, Operand::Memory(machine.word(rest.gate)), None);
-            code.test(machine.longest, NOW);
-        }
-        false => code.compare_zero(machine.word(rest.gate)),
-    }
-    let high = code.jump_if(false);
-    code.compare_zero(seen);
-    let mut differ = vec![code.jump_if(true)];
-    for &flag in &rest.moved {
-        code.compare_zero(machine.word(flag));
-        differ.push(code.jump_if(false));
-    }
-    for kept in &rest.others {
-        // Vectors are compared together: a jump behind each would take longer than they do.
-        for pieces in pieces(kept, machine).chunk_by(|a, b| a.2.is_some() && a.2 == b.2) {
-            let length = pieces[0].2;
-            for (i, &(from, was, _)) in pieces.iter().enumerate() {
-                match length {
-                    None => {
-                        code.load_index(from);
-                        code.compare_index(was);
-                    }
-                    Some(length) => {
-                        let to = if i == 0 { ALL } else { NOW };
-                        code.vector(op::MOVDQU, length, to, 0, Operand::Memory(from), None);
-                        code.or_differences(length, [ALL, to], Operand::Memory(was));
-                    }
-                }
-            }
-            length.into_iter().for_each(|length| code.test(length, ALL));
-            differ.push(code.jump_if(false));
-        }
-    }
-    let skip = code.jump();
-    code.arrive(high);
-    code.store_number(seen, 0);
-    let run = code.jump();
-    differ.into_iter().for_each(|place| code.arrive(place));
-    code.store_number(seen, 1);
-    for (from, was, length) in rest.others.iter().flat_map(|kept| pieces(kept, machine)) {
-        match length {
-            None => code.copy_word(from, was),
-            Some(length) => {
-                code.vector(op::MOVDQU, length, NOW, 0, Operand::Memory(from), None);
-                code.vector(op::STORE_DQU, length, NOW, 0, Operand::Memory(was), None);
-            }
-        }
-    }
-    code.arrive(run);
-    skip
-}
-
-/// Words that are compared, and those that they are compared with, in vectors as far as they fill some; of runs beside each other a
-/// word is a vector.
-fn pieces(kept: &Kept, machine: Machine) -> Vec<(Address, Address, Option<Length>)> {
-    let mut pieces = Vec::new();
-    let mut done = 0;
-    while done < kept.count {
-        let length = match machine.is_beside() {
-            true => Some(machine.longest),
-            false => {
-                [machine.longest, Length::Y, Length::X].into_iter().find(|l| l.words() <= kept.count - done)
-            }
-        };
-        pieces.push((machine.word(kept.from + done), machine.word(kept.seen + done), length));
-        done += if machine.is_beside() { 1 } else { length.map_or(1, Length::words) };
-    }
-    pieces
 }
