@@ -1,5 +1,6 @@
 //! Jobs: steps that are done for some elements at once, and the order of them.
 
+use crate::code::{Builder, append};
 use crate::memory::words;
 use flashd_hwmodel::netlist::{Operator, Step, Steps};
 use std::collections::HashSet;
@@ -99,6 +100,29 @@ impl Job {
     /// Whether one of these words is read.
     fn reads(&self, moved: &HashSet<u32>) -> bool {
         (0..self.sources.len()).any(|place| self.read(place).any(|word| moved.contains(&word)))
+    }
+
+    /// Joins the bits of so many elements: of each part of them one, as they lie beside each other.
+    pub(crate) fn join(&mut self, operator: &Operator, parts: u32) {
+        let (inputs, count) = (self.sources.len() as u32, self.elements / parts);
+        let widths: Vec<u32> = (0..self.sources.len()).map(|place| self.width(place)).collect();
+        let (mut builder, mut sources) = (Builder::default(), Vec::new());
+        let mut result = None;
+        for part in 0..parts {
+            sources.extend(self.sources.iter().zip(&widths).map(|(source, &width)| match *source {
+                Source::Shared(at) => Source::Shared(at),
+                Source::Each(at) => Source::Each(at + part * count * words(width)),
+            }));
+            let outputs = append(&mut builder, &self.steps, |builder, place, width| {
+                builder.input(part * inputs + place, width)
+            });
+            result = Some(match result {
+                Some(before) => builder.push(operator.clone(), &[before, outputs[0]], 1),
+                None => outputs[0],
+            });
+        }
+        (self.steps, self.sources, self.elements) =
+            (builder.finish(result.into_iter().collect()), sources, count);
     }
 
     /// All words that are written.

@@ -186,9 +186,12 @@ impl Layout<'_> {
             })
             .collect();
         if let Some(operator) = reduction(&steps) {
+            // What is no net of the design nothing else reads.
+            let inner = read.iter().flat_map(|&pin| &bundle.inputs[pin as usize]);
+            let inner = inner.clone().all(|&net| net as usize >= self.network.same.len());
             for i in 0..elements {
                 let words = addresses.iter().map(|(list, _)| list[i]).collect();
-                self.reduce(&operator, words, self.places[bundle.outputs[0][i] as usize]);
+                self.reduce(&operator, words, self.places[bundle.outputs[0][i] as usize], inner);
             }
             return;
         }
@@ -232,12 +235,15 @@ impl Layout<'_> {
         self.tasks.push(Task::Run(job));
     }
 
-    /// One bit from many, wherever they are: in vectors as long as they lie beside each other.
-    fn reduce(&mut self, operator: &Operator, mut words: Vec<u32>, to: u32) {
+    /// One bit from many, wherever they are: in vectors as long as they lie beside each other. `inner` ones are read by nothing else.
+    fn reduce(&mut self, operator: &Operator, mut words: Vec<u32>, to: u32, inner: bool) {
         words.sort_unstable();
         let mut left = Vec::new();
         for run in words.chunk_by(|a, b| *b == *a + 1) {
             let (mut at, mut count) = (run[0], run.len() as u32);
+            if inner {
+                count = self.join(operator, at, count);
+            }
             while count > BESIDE {
                 let half = count / 2;
                 left.extend((2 * half..count).map(|i| at + i));
@@ -253,6 +259,18 @@ impl Layout<'_> {
         let steps = of_bits(operator, left.len() as u32);
         let sources = left.into_iter().map(Source::Shared).collect();
         self.push(Job { steps, sources, outputs: vec![to], elements: 1, rest: None, when: Vec::new() });
+    }
+
+    /// Joins some bits where they are made, so that fewer are stored and loaded again: how many there are then.
+    fn join(&mut self, operator: &Operator, at: u32, count: u32) -> u32 {
+        let together = [4, 2].into_iter().find(|&n| count.is_multiple_of(n) && count / n >= BESIDE);
+        let job = self.tasks.iter_mut().rev().find_map(|task| match task {
+            Task::Run(job) if job.outputs == [at] && job.elements == count && job.rest.is_none() => Some(job),
+            _ => None,
+        });
+        let (Some(together), Some(job)) = (together, job) else { return count };
+        job.join(operator, together);
+        job.elements
     }
 
     /// How a job knows that its outputs stay.
