@@ -138,7 +138,9 @@ impl Layout {
         T: Copy + Into<u64>,
     {
         let words = self.input(port);
-        if (2..=32).contains(&words.width) && rows::scatter(memory, self.beside, &words.places, all) {
+        if (2..=32).contains(&words.width)
+            && rows::scatter(memory, self.beside, (&words.places, words.width), all)
+        {
             return;
         }
         for (run, row) in all.iter().enumerate() {
@@ -192,8 +194,13 @@ impl Layout {
     /// The word of a port that has one, in all runs that lie beside each other.
     pub(crate) fn read_words(&self, memory: &Memory, port: PortPlace, to: &mut [u64]) {
         let Words { width, places, .. } = &self.places(memory).ports[port.0];
-        let memory: &[u32] = memory;
-        to.iter_mut().enumerate().for_each(|(run, to)| *to = Layout::get(memory, run, places[0], *width));
+        let at = places[0] as usize;
+        let words = to.iter_mut().zip(&memory[at..]);
+        match width {
+            1 => words.for_each(|(to, &word)| *to = (word & 1).into()),
+            2..=32 => words.for_each(|(to, &word)| *to = word.into()),
+            _ => (0..to.len()).for_each(|run| to[run] = Layout::get(memory, run, places[0], *width)),
+        }
     }
 
     pub(crate) fn value(&self, memory: &Memory, run: usize, net: u32) -> u64 {
