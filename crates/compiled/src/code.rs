@@ -1,10 +1,12 @@
 //! Steps made simpler: constants folded, equal ones shared, what takes words apart and joins them seen through.
 
 mod prefix;
+mod shift;
 
 use flashd_hwmodel::netlist::{Operator, Step, Steps};
 use flashd_hwmodel::word::{Num, Word};
 use flashd_spec::bits::ones;
+use shift::Shifted;
 use std::collections::HashMap;
 
 /// What a step computes from numbers.
@@ -58,6 +60,8 @@ pub fn evaluate(steps: &Steps, inputs: &[u64]) -> Vec<u64> {
 pub(crate) struct Builder {
     steps: Vec<Step>,
     known: HashMap<Step, u32>,
+    /// Results of shifts that were barrel shifters.
+    shifts: HashMap<u32, Shifted>,
 }
 
 impl Builder {
@@ -339,7 +343,7 @@ impl Builder {
             let mask = self.push(Operator::Repeat, &[condition], width);
             return Some(self.push(Operator::And, &[mask, then], width));
         }
-        None
+        self.barrel(condition, then, otherwise)
     }
 }
 

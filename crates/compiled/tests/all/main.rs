@@ -5,3 +5,4 @@ mod faults;
 mod prefix;
 mod random;
 mod same;
+mod shift;
