@@ -48,7 +48,7 @@ impl Builder {
         is_it.then_some(whole)
     }
 
-    fn operands_of<const N: usize>(&self, step: u32, operator: &Operator) -> Option<&[u32; N]> {
+    pub(super) fn operands_of<const N: usize>(&self, step: u32, operator: &Operator) -> Option<&[u32; N]> {
         let step = &self.steps[step as usize];
         if step.operator != *operator {
             return None;

@@ -29,23 +29,33 @@ pub(super) struct Shifted {
 impl Builder {
     /// The shift by all bits of an amount that have come so far, if this is the choice by its next bit and not the first one.
     pub(super) fn barrel(&mut self, condition: u32, then: u32, otherwise: u32) -> Option<u32> {
-        let width = self.width(then);
-        let (ends, places) = self.stage(then, otherwise)?;
-        let (base, amount) = match self.shifts.get(&otherwise) {
-            Some(shifted) if shifted.ends == ends => (shifted.base, Some(shifted.amount)),
-            _ => {
-                let step = &self.steps[otherwise as usize];
-                let &[first, then, base] = &step.operands[..] else { return None };
-                let is_next = step.operator == Operator::Select && self.stage(then, base)?.0 == ends;
-                let places = if is_next { self.stage(then, base)?.1 } else { return None };
-                (base, self.with_bit(None, first, places))
-            }
-        };
-        let amount = self.with_bit(Some(amount?), condition, places)?;
-        // Only bits that are a word already.
-        if self.steps[amount as usize].operator == Operator::Concat {
+        if self.steps[then as usize].operator != Operator::Concat {
             return None;
         }
+        let fill = self.push(Operator::Slice(self.width(then) - 1), &[then], 1);
+        // Zeros at the lower end make both of the first stage.
+        [Ends::Filled(fill), Ends::Sticky].into_iter().find_map(|ends| {
+            let places = self.stage(ends, then, otherwise)?;
+            let (base, amount) = self.before(ends, otherwise)?;
+            let amount = self.with_bit(Some(amount), condition, places)?;
+            // Only bits that are a word already.
+            let is_word = self.steps[amount as usize].operator != Operator::Concat;
+            is_word.then(|| self.shifted(ends, base, amount))
+        })
+    }
+
+    /// What has been shifted so far, and by what: in one stage or more.
+    fn before(&mut self, ends: Ends, word: u32) -> Option<(u32, u32)> {
+        if let Some(shifted) = self.shifts.get(&word).filter(|shifted| shifted.ends == ends) {
+            return Some((shifted.base, shifted.amount));
+        }
+        let &[first, then, base] = self.operands_of(word, &Operator::Select)?;
+        let places = self.stage(ends, then, base)?;
+        Some((base, self.with_bit(None, first, places)?))
+    }
+
+    fn shifted(&mut self, ends: Ends, base: u32, amount: u32) -> u32 {
+        let width = self.width(base);
         let result = match ends {
             Ends::Filled(fill) => {
                 let fill = self.push(Operator::Repeat, &[fill], width);
@@ -64,37 +74,38 @@ impl Builder {
             }
         };
         self.shifts.insert(result, Shifted { ends, base, amount });
-        Some(result)
+        result
     }
 
-    /// By how many places, and how, a word moves to another one; a power of two.
-    fn stage(&mut self, then: u32, word: u32) -> Option<(Ends, u32)> {
+    /// By how many places one word is another one moved; a power of two.
+    fn stage(&mut self, ends: Ends, moved: u32, word: u32) -> Option<u32> {
         let width = self.width(word);
-        if self.steps[then as usize].operator != Operator::Concat {
-            return None;
-        }
-        let fill = self.push(Operator::Slice(width - 1), &[then], 1);
-        for places in (0..width.ilog2() + 1).map(|i| 1 << i).filter(|&places| places < width) {
-            let incoming = self.push(Operator::Repeat, &[fill], places);
-            let kept = self.push(Operator::Slice(places), &[word], width - places);
-            if self.push(Operator::Concat, &[incoming, kept], width) == then {
-                return Some((Ends::Filled(fill), places));
+        let mut powers = (0..=width.ilog2()).map(|i| 1 << i).filter(|&places| places < width);
+        powers.find(|&places| self.moved(ends, word, places) == moved)
+    }
+
+    /// A word moved by so many places, as a stage does it.
+    fn moved(&mut self, ends: Ends, word: u32, places: u32) -> u32 {
+        let left = self.width(word) - places;
+        let (incoming, kept) = match ends {
+            Ends::Filled(fill) => {
+                let kept = self.push(Operator::Slice(places), &[word], left);
+                (self.push(Operator::Repeat, &[fill], places), kept)
             }
-            let out = self.push(Operator::Slice(0), &[word], places + 1);
-            let lost = self.push(Operator::Any, &[out], 1);
-            let moved = match width - places {
-                1 => lost,
-                left => {
-                    let kept = self.push(Operator::Slice(places + 1), &[word], left - 1);
-                    self.push(Operator::Concat, &[kept, lost], left)
-                }
-            };
-            let zeros = self.constant(places, 0);
-            if self.push(Operator::Concat, &[zeros, moved], width) == then {
-                return Some((Ends::Sticky, places));
+            Ends::Sticky => {
+                let out = self.push(Operator::Slice(0), &[word], places + 1);
+                let lost = self.push(Operator::Any, &[out], 1);
+                let kept = match left {
+                    1 => lost,
+                    _ => {
+                        let kept = self.push(Operator::Slice(places + 1), &[word], left - 1);
+                        self.push(Operator::Concat, &[kept, lost], left)
+                    }
+                };
+                (self.constant(places, 0), kept)
             }
-        }
-        None
+        };
+        self.push(Operator::Concat, &[incoming, kept], places + left)
     }
 
     /// An amount with one bit more on top, which stands for so many places; none if there is one already.

@@ -56,6 +56,9 @@ fn a_sticky_shifter_is_a_shift_and_a_comparison() {
         let steps = of(width, bits, |x, amount, _| x.shift_right_sticky(amount));
         same("sticky", &steps, [width, bits]);
         assert_eq!(choices(&simplified(&steps)), 0, "{width} bits");
+        let zeros = of(width, bits, |x, amount, _| x.append_zeros(3).shift_right_sticky(amount));
+        same("sticky over zeros", &zeros, [width, bits]);
+        assert!(choices(&simplified(&zeros)) <= 1, "{width} bits");
     }
 }
 
