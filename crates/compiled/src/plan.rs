@@ -322,7 +322,7 @@ impl Layout<'_> {
         let Some(&domain) = domains.iter().find(|&&domain| domain != ALWAYS) else { return };
         let kept = domains.drain(..).map(|other| other == domain).collect();
         // What is taken out is stored and loaded again.
-        self.split(job, kept, job.elements, |steps, roots| steps > 4 * roots);
+        self.split(job, kept, job.elements, |steps, roots| steps > 3 * roots);
     }
 
     /// Makes what only depends on some inputs a job of its own for so many elements, if that pays: by how many steps there are and how
