@@ -14,6 +14,25 @@ use crate::plan::Plan;
 use flashd_hwmodel::rtl::{Design, PortPlace, Watched};
 
 /// Runs of one design, in step with each other. Each is what [`Compiled`](crate::Compiled) is alone.
+///
+/// ```
+/// use flashd_compiled::Batch;
+/// use flashd_hwmodel::catalogue::build;
+/// use flashd_spec::config::{CoreConfig, Design};
+/// use flashd_spec::format::Format;
+///
+/// let circuit = build(&CoreConfig::new(Design::FlashD, 4, Format::BF16))?;
+/// let mut cores = Batch::new(&circuit.design(), 3)?;
+/// let [rst, k_valid, k] = ["rst", "k_valid", "k"].map(|name| cores.port(name).expect("every core has it"));
+/// cores.drive_words(rst, &[false; 3]);
+/// // The first and the last run get a key, with elements of their own.
+/// cores.drive_words(k_valid, &[true, false, true]);
+/// let (one, two) = ([0x3F80u16; 4], [0x4000u16; 4]);
+/// cores.drive_rows(k, &[Some(&one[..]), None, Some(&two[..])]);
+/// cores.settle();
+/// assert!(cores.read(2, k).eq([0x4000; 4]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Batch {
     layout: Layout,
     /// Of as many runs each as lie beside each other.
