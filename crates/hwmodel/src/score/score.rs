@@ -7,6 +7,7 @@ use super::dot::dot_product;
 use super::fused_dot::fused_dot;
 use super::saturate::saturate;
 use super::scaled::{ScaledScoreFunction, SignificandsFunction, multiplier, operands};
+use crate::arith::fused::signed_times;
 use crate::arith::to_fixed;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
@@ -80,7 +81,12 @@ function! {
         let n = &this.numerics;
         let constant = W::constant(bits_for(LOG2E), LOG2E);
         let wide = natural.width() + constant.width();
-        let product = natural.sext(wide).mul(&constant).slice(0, wide).named("signed_product");
+        // The product of the longest scores with their sign extended has more than 64 bits.
+        let product = match wide + constant.width() {
+            0..=64 => natural.sext(wide).mul(&constant).slice(0, wide),
+            _ => signed_times(&natural, &constant),
+        };
+        let product = product.named("signed_product");
         let drop = LOG2E_FRACTION + NATURAL_SCORE_GUARD_BITS;
         let rounded = product.add(&W::constant(wide, (1 << (drop - 1)) & ones(wide))).named("rounded");
         [saturate(&rounded.drop_low(drop), n.score_bits() - 1)]

@@ -52,6 +52,29 @@ fn every_format_and_odd_vector_lengths() {
     }
 }
 
+/// The most bits that a score can have: its product with log2(e) reaches beyond 64 bits with the sign extended.
+#[test]
+fn the_longest_scores() {
+    for format in [Format::BF16, Format::FP8_E4M3] {
+        let with = |config: CoreConfig| CoreConfig {
+            score_integer_bits: 12,
+            score_fraction_bits: 20,
+            state_fraction_bits: 26,
+            ..config
+        };
+        for config in CoreConfig::variants(5, format).into_iter().map(with) {
+            let others = [
+                config.clone(),
+                CoreConfig { softcap: Some(50.0), ..config.clone() },
+                CoreConfig { bias: true, masks: true, partial: true, ..config },
+            ];
+            for config in others.iter().filter(|config| config.validate().is_ok()) {
+                check(config, &synthetic::attention_like(13, 3, 9, 5), true, Gaps::Random(5));
+            }
+        }
+    }
+}
+
 /// A check that cannot fail is none: every quantity that is compared is falsified once.
 #[test]
 fn every_comparison_notices_a_fault() {
