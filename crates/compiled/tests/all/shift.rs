@@ -1,11 +1,14 @@
 //! Barrel shifters are shifts to the engine.
 
-use crate::random::word;
-use flashd_compiled::{evaluate, simplified};
+use crate::random::{word, words};
+use flashd_compiled::{Backend, Compiled, evaluate, simplified};
 use flashd_hwmodel::arith::fixed::shift_right_filled;
-use flashd_hwmodel::netlist::{Net, Operator, Steps};
-use flashd_hwmodel::rtl::Pins;
+use flashd_hwmodel::catalogue;
+use flashd_hwmodel::netlist::{Net, Operator, Step, Steps};
+use flashd_hwmodel::rtl::{Pins, PortPlace};
 use flashd_hwmodel::word::Word;
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -35,6 +38,46 @@ fn same(what: &str, steps: &Steps, [width, bits]: [u32; 2]) {
                 assert_eq!(expected, actual, "{what}, {width} bits, seed {SEED:#x}, {inputs:x?}");
             }
         }
+    }
+}
+
+/// Several bits over a word whose topmost bit is the lowest of them are no copies of its sign.
+#[test]
+fn bits_that_overlap_are_no_sign() {
+    let circuit =
+        catalogue::build(&CoreConfig::new(Design::FlashD, 16, Format::BF16)).expect("a valid configuration");
+    let overlaps = |_: usize, mut steps: Steps| {
+        let is_word = |step: &&Step| matches!(step.operator, Operator::Input(_)) && step.width == 16;
+        let word = steps.steps.iter().find(is_word).cloned();
+        let output = steps.outputs.iter().position(|&i| steps.steps[i as usize].width == 8);
+        if let (Some(word), Some(output)) = (word, output) {
+            let first = steps.steps.len() as u32;
+            let slice = |low, width| Step { operator: Operator::Slice(low), operands: vec![first], width };
+            let joined = Step { operator: Operator::Concat, operands: vec![first + 1, first + 2], width: 8 };
+            steps.steps.extend([word, slice(4, 3), slice(0, 5), joined]);
+            steps.outputs[output] = first + 3;
+        }
+        steps
+    };
+    let design = circuit.design();
+    let mut engines: Vec<Compiled> = (Backend::available().into_iter())
+        .map(|backend| Compiled::with_steps(&design, backend, &overlaps).expect("no loop"))
+        .collect();
+    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
+    for cycle in 0..20 {
+        for (place, port) in design.ports.iter().enumerate().filter(|(_, port)| !port.output) {
+            let words = words(&mut rng, port, cycle, 4);
+            engines.iter_mut().for_each(|engine| engine.drive(PortPlace(place), &words));
+        }
+        engines.iter_mut().for_each(Compiled::settle);
+        for net in 0..design.widths.len() as u32 {
+            let values: Vec<u64> = engines.iter().map(|engine| engine.value(net)).collect();
+            assert!(
+                values.windows(2).all(|pair| pair[0] == pair[1]),
+                "cycle {cycle}, net {net}: {values:x?}"
+            );
+        }
+        engines.iter_mut().for_each(Compiled::clock);
     }
 }
 

@@ -141,7 +141,9 @@ impl Lower<'_> {
             _ => high,
         };
         let (from, top) = match self.at(sign).operator {
-            Operator::Slice(top) if self.uses[sign as usize] == 1 => (self.at(sign).operands[0], top),
+            Operator::Slice(top) if self.width(sign) == 1 && self.uses[sign as usize] == 1 => {
+                (self.at(sign).operands[0], top)
+            }
             _ => return None,
         };
         let base = match self.at(low).operator {
