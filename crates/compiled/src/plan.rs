@@ -15,6 +15,7 @@ use flashd_hwmodel::netlist::{Operator, Steps};
 use flashd_hwmodel::rtl::Design;
 use flashd_spec::bits::ones;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Words of memory that a vector may touch behind the last one that is used.
 pub(crate) const SLACK: u32 = 64;
@@ -94,12 +95,17 @@ impl Plan {
         Ok(Plan { places, widths: design.widths.clone(), held, moving, registers, tasks, events, memory })
     }
 
+    /// The words that are what registers take at every edge.
+    pub(crate) fn taken(&self) -> Range<u32> {
+        self.held..self.held + self.moving
+    }
+
     /// Where a word is, also while what registers always take is where they [show](crate::memory::Memory::turned) it.
     pub(crate) fn place(&self, word: u32, turned: bool) -> u32 {
         match word {
             _ if !turned => word,
             _ if word < self.moving => word + self.held,
-            _ if (self.held..self.held + self.moving).contains(&word) => word - self.held,
+            _ if self.taken().contains(&word) => word - self.held,
             _ => word,
         }
     }

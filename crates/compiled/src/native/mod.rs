@@ -36,7 +36,6 @@ use lower::Lanes;
 use memmap2::{Mmap, MmapMut};
 use pool::Pool;
 use registers::{hold, show};
-use std::ops::Range;
 
 /// Vectors that code can be made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,8 +136,8 @@ pub(crate) struct Native {
     capture: usize,
     /// Words of memory that the code reaches.
     memory: usize,
-    /// Those of them where it is what registers take that move at every edge; by turns with the first ones, where they show it.
-    taken: Range<usize>,
+    /// The first of those that are what registers take at every edge; by turns with the first ones, where they show it.
+    taken: usize,
     vectors: Vectors,
 }
 
@@ -191,8 +190,8 @@ impl Native {
         let mut map = MmapMut::map_anon(code.code.len()).ok()?;
         map.copy_from_slice(&code.code);
         let code = map.make_exec().ok()?;
-        let moving = plan.held as usize * runs as usize..(plan.held + plan.moving) as usize * runs as usize;
-        Some(Native { code, capture, memory: memory.len(), taken: moving, vectors })
+        let taken = (plan.taken().start * runs) as usize;
+        Some(Native { code, capture, memory: memory.len(), taken, vectors })
     }
 
     pub(crate) fn vectors(&self) -> Vectors {
@@ -217,7 +216,7 @@ impl Native {
     fn call(&self, at: usize, memory: &mut Memory, risen: bool) {
         assert!(memory.len() >= self.memory, "memory that the code was made for");
         let start = self.code[at..].as_ptr();
-        let [shown, next] = if memory.turned { [self.taken.start, 0] } else { [0, self.taken.start] };
+        let [shown, next] = if memory.turned { [self.taken, 0] } else { [0, self.taken] };
         let before = if risen { shown } else { next };
         let all = memory.as_mut_ptr();
         // SAFETY: at this place begins a function of this calling convention, which `new` has made for a machine that it has looked

@@ -56,7 +56,7 @@ impl Lower<'_> {
 
     pub(super) fn concat(&mut self, i: u32, high: u32, low: u32) {
         let below = self.width(low);
-        let clean = self.is_clean(high);
+        let mut clean = self.is_clean(high);
         if self.is_wide(i) {
             let upper = match (self.number_of(high), self.width(high)) {
                 (Some(0), _) => None,
@@ -81,7 +81,6 @@ impl Lower<'_> {
         if let Some(extended) = self.extended(high, low) {
             return self.set(i, extended, self.width(i) == 32);
         }
-        let mut clean = clean;
         let upper = match (self.number_of(high), self.width(high)) {
             (Some(0), _) => None,
             (Some(value), _) => Some(self.constant(value << below, false)),
