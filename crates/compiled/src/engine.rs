@@ -9,6 +9,7 @@ use crate::network::Network;
 use crate::plan::Plan;
 use flashd_hwmodel::netlist::Steps;
 use flashd_hwmodel::rtl::{Design, PortPlace, Watched};
+use std::sync::Arc;
 
 /// What runs the jobs of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +40,7 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    pub(crate) fn settle(&mut self, memory: &mut Memory) {
+    pub(crate) fn settle(&self, memory: &mut Memory) {
         match self {
             Engine::Native(native) => native.settle(memory),
             Engine::Interpreter(interpreter) => interpreter.settle(memory),
@@ -65,9 +66,16 @@ impl Engine {
 /// A design that runs. A cycle is [`Compiled::settle`] while the clock is low and [`Compiled::clock`] at its rising edge, as in
 /// [`Circuit`](flashd_hwmodel::rtl::Circuit); every net has the same value as there at the same moment.
 pub struct Compiled {
-    layout: Layout,
+    program: Arc<Program>,
     memory: Memory,
+}
+
+/// What all runs of a design have in common.
+struct Program {
+    layout: Layout,
     engine: Engine,
+    /// Memory before the first cycle.
+    content: Vec<u32>,
 }
 
 impl Compiled {
@@ -99,53 +107,58 @@ impl Compiled {
     ) -> Result<Compiled, CompileError> {
         let plan = Plan::of(design, Network::of(design, changed))?;
         let layout = Layout::of(design, &plan, 1);
-        let mut memory = plan.fresh(1);
+        let mut content = plan.fresh(1);
         let native = match backend {
-            Backend::Native(vectors) => Native::new(&plan, &mut memory, vectors),
+            Backend::Native(vectors) => Native::new(&plan, &mut content, vectors),
             Backend::Interpreter => None,
         };
         let engine = native.map_or_else(|| Engine::Interpreter(Interpreter::new(plan)), Engine::Native);
-        Ok(Compiled { layout, memory: Memory::of(&memory), engine })
+        Ok(Compiled { memory: Memory::of(&content), program: Arc::new(Program { layout, engine, content }) })
+    }
+
+    /// The same design once more, as it is before its first cycle, with nothing compiled again.
+    pub fn another(&self) -> Compiled {
+        Compiled { memory: Memory::of(&self.program.content), program: Arc::clone(&self.program) }
     }
 
     /// Name of the module.
     pub fn name(&self) -> &str {
-        &self.layout.name
+        &self.program.layout.name
     }
 
     /// The vector instructions with which the design runs, and whether they were made for it.
     pub fn instructions(&self) -> String {
-        self.engine.instructions()
+        self.program.engine.instructions()
     }
 
     /// The port of a name, if there is one.
     pub fn port(&self, name: &str) -> Option<PortPlace> {
-        self.layout.port(name)
+        self.program.layout.port(name)
     }
 
     /// Drives the words of an input; no words leave it as it is, and those that are more than it has go nowhere.
     pub fn drive<T: Copy + Into<u64>>(&mut self, port: PortPlace, values: &[T]) {
-        self.layout.drive(&mut self.memory, 0, port, values);
+        self.program.layout.drive(&mut self.memory, 0, port, values);
     }
 
     /// The words of a port.
     pub fn read(&self, port: PortPlace) -> impl Iterator<Item = u64> + '_ {
-        self.layout.read(&self.memory, 0, port)
+        self.program.layout.read(&self.memory, 0, port)
     }
 
     /// Puts the words of a port behind others.
     pub fn read_into(&self, port: PortPlace, to: &mut Vec<u64>) {
-        self.layout.read_into(&self.memory, 0, port, to);
+        self.program.layout.read_into(&self.memory, 0, port, to);
     }
 
     /// What a net of the design carries.
     pub fn value(&self, net: u32) -> u64 {
-        self.layout.value(&self.memory, 0, net)
+        self.program.layout.value(&self.memory, 0, net)
     }
 
     /// What some nets carry.
     pub fn values(&self, nets: &[u32], to: &mut [u64]) {
-        self.layout.values(&self.memory, nets, to);
+        self.program.layout.values(&self.memory, nets, to);
     }
 
     /// The value of something watched.
@@ -155,13 +168,13 @@ impl Compiled {
 
     /// The clock is low: registers show what they captured, and all logic settles.
     pub fn settle(&mut self) {
-        self.layout.set_clock(&mut self.memory, false);
-        self.engine.settle(&mut self.memory);
+        self.program.layout.set_clock(&mut self.memory, false);
+        self.program.engine.settle(&mut self.memory);
     }
 
     /// The clock rises: every register captures what its inputs have settled to.
     pub fn clock(&mut self) {
-        self.layout.set_clock(&mut self.memory, true);
-        self.engine.capture(&mut self.memory);
+        self.program.layout.set_clock(&mut self.memory, true);
+        self.program.engine.capture(&mut self.memory);
     }
 }

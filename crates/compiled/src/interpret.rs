@@ -2,15 +2,10 @@
 
 use crate::held::{Held, Taken};
 use crate::job::{Job, Kept, Rest, Source, Task};
-use crate::memory::{Memory, words};
+use crate::memory::{BLOCK, Block, Memory, words};
 use crate::plan::Plan;
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::{ones, signed};
-
-/// Elements that a step is done for at once.
-const BLOCK: usize = 16;
-
-type Block = [u64; BLOCK];
 
 /// Vector instructions that the loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +42,8 @@ impl Set {
 /// Runs a plan step by step.
 pub(crate) struct Interpreter {
     plan: Plan,
-    values: Vec<Block>,
+    /// Steps of the longest job.
+    most: usize,
     set: Set,
 }
 
@@ -58,8 +54,8 @@ impl Interpreter {
             Task::Run(job) => job.steps.steps.len(),
             Task::Copy(_) => 0,
         });
-        let values = vec![[0; BLOCK]; most.max().unwrap_or(0)];
-        Interpreter { plan, values, set: Set::best() }
+        let most = most.max().unwrap_or(0);
+        Interpreter { plan, most, set: Set::best() }
     }
 
     /// The vector instructions that are used.
@@ -76,13 +72,13 @@ impl Interpreter {
     /// Registers show what they captured, and all logic settles.
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code)]
-    pub(crate) fn settle(&mut self, memory: &mut Memory) {
+    pub(crate) fn settle(&self, memory: &mut Memory) {
         #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2")]
-        fn avx512(this: &mut Interpreter, memory: &mut Memory) {
+        fn avx512(this: &Interpreter, memory: &mut Memory) {
             this.all(memory);
         }
         #[target_feature(enable = "avx2")]
-        fn avx2(this: &mut Interpreter, memory: &mut Memory) {
+        fn avx2(this: &Interpreter, memory: &mut Memory) {
             this.all(memory);
         }
         match self.set {
@@ -96,24 +92,27 @@ impl Interpreter {
 
     /// The same.
     #[cfg(not(target_arch = "x86_64"))]
-    pub(crate) fn settle(&mut self, memory: &mut Memory) {
+    pub(crate) fn settle(&self, memory: &mut Memory) {
         self.all(memory);
     }
 
     #[inline(always)]
-    fn all(&mut self, memory: &mut Memory) {
+    fn all(&self, memory: &mut Memory) {
         let held = self.plan.held as usize;
         if std::mem::take(&mut memory.risen) {
             memory.copy_within(held..2 * held, 0);
         }
+        let mut values = std::mem::take(&mut memory.blocks);
+        values.resize(self.most, [0; BLOCK]);
         for task in &self.plan.tasks {
             match task {
                 Task::Copy(list) => {
                     list.iter().for_each(|&(from, to)| memory[to as usize] = memory[from as usize]);
                 }
-                Task::Run(job) => run(job, memory, &mut self.values),
+                Task::Run(job) => run(job, memory, &mut values),
             }
         }
+        memory.blocks = values;
         self.plan.events.iter().for_each(|&flag| memory[flag as usize] = 0);
     }
 

@@ -5,6 +5,10 @@ use std::ops::{Deref, DerefMut};
 /// Words in a line of the cache.
 const LINE: usize = 16;
 
+/// Elements that an interpreted step is done for at once, and their values.
+pub(crate) const BLOCK: usize = 16;
+pub(crate) type Block = [u64; BLOCK];
+
 /// Memory of one run of a design, or of several beside each other.
 pub(crate) struct Memory {
     words: Vec<u32>,
@@ -14,6 +18,8 @@ pub(crate) struct Memory {
     pub(crate) turned: bool,
     /// The clock has risen since logic settled.
     pub(crate) risen: bool,
+    /// What the steps of a job come to while they are interpreted.
+    pub(crate) blocks: Vec<Block>,
 }
 
 impl Memory {
@@ -23,7 +29,7 @@ impl Memory {
         // If that is not known, somewhere: it only takes longer.
         let start = words.as_ptr().align_offset(LINE * size_of::<u32>()).min(LINE);
         words[start..start + content.len()].copy_from_slice(content);
-        Memory { words, start, count: content.len(), turned: false, risen: false }
+        Memory { words, start, count: content.len(), turned: false, risen: false, blocks: Vec::new() }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::cosim::build::require_tools;
 use crate::output::{Failure, print, print_json, table};
 use crate::progress::{Work, on_all_processors, rates};
 use case::{Case, Checked};
-use flashd_simulator::random::Drawn;
+use flashd_simulator::random::draw;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -100,7 +100,7 @@ pub fn run(args: &RandomArgs) -> Result<(), Failure> {
 
 fn check(args: &RandomArgs, seed: u64) -> Row {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let drawn = Drawn::new(&mut rng, args.longest as usize);
+    let drawn = draw(&mut rng, args.longest as usize);
     let name = drawn.name();
     let mut checked = Checked::default();
     let case = Case { args, seed, drawn };

@@ -24,6 +24,7 @@
 #![warn(unreachable_pub)]
 
 mod accuracy;
+mod any;
 mod core;
 mod evaluate;
 mod gaps;
@@ -33,6 +34,8 @@ mod record;
 mod running;
 mod wave;
 
+// Anything that runs, by its configuration.
+pub use any::AnyConfig;
 // A core, one cycle at a time.
 pub use self::core::engine::{Engine, Inputs, Outputs};
 // What goes through its ports.

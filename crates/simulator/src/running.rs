@@ -1,10 +1,13 @@
 //! A described design that runs, and the engine that runs it.
 
+use crate::any::AnyConfig;
 use crate::gaps::Gaps;
 use flashd_compiled::{CompileError, Compiled};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::rtl::{Circuit, PortPlace};
 use flashd_spec::config::ConfigError;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// What computes a described design's cycles. Both give every wire the same value in every cycle, which the tests of
 /// [`flashd_compiled`] compare.
@@ -32,34 +35,81 @@ impl From<Gaps> for Drive {
     }
 }
 
+/// A configuration's design, compiled.
+struct Built {
+    config: AnyConfig,
+    circuit: Circuit,
+    /// Before its first cycle, for ever.
+    compiled: Compiled,
+}
+
+thread_local! {
+    /// What this thread has built last. Heads, tiles and rounds of a stream are runs of one design one after another, and to build it
+    /// takes longer than a short run.
+    static LAST: RefCell<Option<Rc<Built>>> = const { RefCell::new(None) };
+}
+
+impl Built {
+    fn of(config: AnyConfig) -> Result<Rc<Built>, ConfigError> {
+        let last = LAST.with_borrow(|last| last.clone().filter(|last| last.config == config));
+        if let Some(last) = last {
+            return Ok(last);
+        }
+        // Not both at once in memory.
+        LAST.set(None);
+        let circuit = config.build()?;
+        let refused = |e: CompileError| ConfigError {
+            field: "engine",
+            problem: format!("{} cannot be compiled: {e}", circuit.name()),
+        };
+        let compiled = Compiled::new(&circuit.design()).map_err(refused)?;
+        let built = Rc::new(Built { config, circuit, compiled });
+        LAST.set(Some(Rc::clone(&built)));
+        Ok(built)
+    }
+}
+
+/// What computes the cycles of one run.
+enum Engine {
+    Compiled { of: Rc<Built>, run: Compiled },
+    RustHdl(Box<Circuit>),
+}
+
 /// A design, its engine and its cycle count.
 pub struct Running {
-    circuit: Circuit,
-    compiled: Option<Compiled>,
+    engine: Engine,
     inside: Vec<Inside>,
     cycle: u64,
 }
 
 impl Running {
-    /// A design before its first cycle.
+    /// A configuration's design before its first cycle.
     ///
     /// # Errors
-    /// If the engine cannot run it.
-    pub(crate) fn new(circuit: Circuit, engine: RtlEngine) -> Result<Running, ConfigError> {
-        let refused = |e: CompileError| ConfigError {
-            field: "engine",
-            problem: format!("{} cannot be compiled: {e}", circuit.name()),
+    /// If the configuration is not valid, or the engine cannot run its design.
+    pub(crate) fn new(config: AnyConfig, engine: RtlEngine) -> Result<Running, ConfigError> {
+        let engine = match engine {
+            RtlEngine::Compiled => {
+                let of = Built::of(config)?;
+                Engine::Compiled { run: of.compiled.another(), of }
+            }
+            RtlEngine::RustHdl => Engine::RustHdl(Box::new(config.build()?)),
         };
-        let compiled = match engine {
-            RtlEngine::Compiled => Some(Compiled::new(&circuit.design()).map_err(refused)?),
-            RtlEngine::RustHdl => None,
-        };
-        Ok(Running { inside: Inside::of(&circuit), compiled, circuit, cycle: 0 })
+        let mut running = Running { engine, inside: Vec::new(), cycle: 0 };
+        running.inside = Inside::of(running.circuit());
+        Ok(running)
+    }
+
+    fn circuit(&self) -> &Circuit {
+        match &self.engine {
+            Engine::Compiled { of, .. } => &of.circuit,
+            Engine::RustHdl(circuit) => circuit,
+        }
     }
 
     /// Name of the module.
     pub fn name(&self) -> &str {
-        self.circuit.name()
+        self.circuit().name()
     }
 
     /// Cycles so far.
@@ -69,7 +119,7 @@ impl Running {
 
     /// A port that only some designs have. It has the same place for both engines.
     pub(crate) fn optional(&self, name: &str) -> Option<PortPlace> {
-        self.circuit.port(name)
+        self.circuit().port(name)
     }
 
     /// A port that a design has.
@@ -77,20 +127,20 @@ impl Running {
     /// # Panics
     /// If it has not: the description and what drives it do not belong together.
     pub(crate) fn port(&self, name: &str) -> PortPlace {
-        self.optional(name).unwrap_or_else(|| panic!("{} has no port {name}", self.circuit.name()))
+        self.optional(name).unwrap_or_else(|| panic!("{} has no port {name}", self.circuit().name()))
     }
 
     /// How many words a port has, and their width.
     pub(crate) fn shape(&self, name: &str) -> (usize, u32) {
-        self.circuit.shape(name)
+        self.circuit().shape(name)
     }
 
     /// Drives the words of an input; no words leave it as it is.
     pub(crate) fn drive(&mut self, port: impl Into<Option<PortPlace>>, words: &[u64]) {
-        match (port.into(), &mut self.compiled) {
-            (Some(port), Some(compiled)) => compiled.drive(port, words),
-            (Some(port), None) => self.circuit.drive(port, words),
-            (None, _) => {}
+        let Some(port) = port.into() else { return };
+        match &mut self.engine {
+            Engine::Compiled { run, .. } => run.drive(port, words),
+            Engine::RustHdl(circuit) => circuit.drive(port, words),
         }
     }
 
@@ -102,9 +152,9 @@ impl Running {
     /// The first word of a port; 0 where there is no such port.
     pub(crate) fn get(&self, port: impl Into<Option<PortPlace>>) -> u64 {
         let Some(port) = port.into() else { return 0 };
-        let word = match &self.compiled {
-            Some(compiled) => compiled.read(port).next(),
-            None => self.circuit.read(port).next(),
+        let word = match &self.engine {
+            Engine::Compiled { run, .. } => run.read(port).next(),
+            Engine::RustHdl(circuit) => circuit.read(port).next(),
         };
         word.unwrap_or(0)
     }
@@ -117,22 +167,22 @@ impl Running {
     /// Replaces words by those of a port; by none where there is no such port.
     pub(crate) fn read(&self, port: impl Into<Option<PortPlace>>, words: &mut Vec<u64>) {
         words.clear();
-        match (port.into(), &self.compiled) {
-            (Some(port), Some(compiled)) => compiled.read_into(port, words),
-            (Some(port), None) => words.extend(self.circuit.read(port)),
-            (None, _) => {}
+        let Some(port) = port.into() else { return };
+        match &self.engine {
+            Engine::Compiled { run, .. } => run.read_into(port, words),
+            Engine::RustHdl(circuit) => words.extend(circuit.read(port)),
         }
     }
 
     /// Settles the cycle: outputs, and what is inside, follow the inputs.
     pub(crate) fn settle(&mut self) {
-        let Running { circuit, compiled, inside, .. } = self;
-        match compiled {
-            Some(compiled) => {
-                compiled.settle();
-                Inside::refresh(inside, circuit, |net| compiled.value(net));
+        let Running { engine, inside, .. } = self;
+        match engine {
+            Engine::Compiled { of, run } => {
+                run.settle();
+                Inside::refresh(inside, &of.circuit, |net| run.value(net));
             }
-            None => {
+            Engine::RustHdl(circuit) => {
                 circuit.settle();
                 Inside::refresh(inside, circuit, |net| circuit.value(net));
             }
@@ -146,26 +196,28 @@ impl Running {
 
     /// The rising edge that ends the cycle: every register captures.
     pub(crate) fn clock(&mut self) {
-        match &mut self.compiled {
-            Some(compiled) => compiled.clock(),
-            None => self.circuit.clock(),
+        match &mut self.engine {
+            Engine::Compiled { run, .. } => run.clock(),
+            Engine::RustHdl(circuit) => circuit.clock(),
         }
         self.cycle += 1;
     }
 
     /// What a net of the design carries in the settled cycle.
     pub fn value(&self, net: u32) -> u64 {
-        match &self.compiled {
-            Some(compiled) => compiled.value(net),
-            None => self.circuit.value(net),
+        match &self.engine {
+            Engine::Compiled { run, .. } => run.value(net),
+            Engine::RustHdl(circuit) => circuit.value(net),
         }
     }
 
     /// What some nets carry in the settled cycle.
     pub(crate) fn values(&self, nets: &[u32], to: &mut [u64]) {
-        match &self.compiled {
-            Some(compiled) => compiled.values(nets, to),
-            None => to.iter_mut().zip(nets).for_each(|(to, &net)| *to = self.circuit.value(net)),
+        match &self.engine {
+            Engine::Compiled { run, .. } => run.values(nets, to),
+            Engine::RustHdl(circuit) => {
+                to.iter_mut().zip(nets).for_each(|(to, &net)| *to = circuit.value(net))
+            }
         }
     }
 }

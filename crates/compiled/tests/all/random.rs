@@ -39,6 +39,11 @@ impl Pair {
         Pair { circuit, compiled, design, often, rng }
     }
 
+    /// Both before their first cycle, after the engine has run.
+    pub fn another(self, circuit: Circuit) -> Pair {
+        Pair { circuit, compiled: self.compiled.another(), ..self }
+    }
+
     fn drive(&mut self, cycle: usize) {
         let Pair { circuit, compiled, design, often, rng } = self;
         let driven = design.ports.iter().zip(often).enumerate();

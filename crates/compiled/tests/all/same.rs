@@ -4,8 +4,9 @@ use crate::random::Pair;
 use flashd_compiled::Backend;
 use flashd_hwmodel::netlist::Steps;
 use flashd_hwmodel::rtl::{Circuit, Instance};
-use flashd_hwmodel::{array, catalogue, split, wrapper};
-use flashd_simulator::random::Drawn;
+use flashd_hwmodel::{catalogue, split};
+use flashd_simulator::AnyConfig;
+use flashd_simulator::random::draw;
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, KINDS, SplitConfig, WrapperConfig};
 use flashd_spec::format::{Format, Formats};
 use rand::SeedableRng;
@@ -27,15 +28,8 @@ fn same_core(config: &CoreConfig, cycles: usize) {
     same(&config.name(), SEED, cycles, || catalogue::build(config).expect("a valid configuration"));
 }
 
-/// A design that was drawn, built.
-fn build(drawn: &Drawn) -> Circuit {
-    let circuit = match drawn {
-        Drawn::Core(config) => catalogue::build(config),
-        Drawn::Array(config) => array::build(config),
-        Drawn::Split(config) => split::build(config),
-        Drawn::Wrapper(config) => wrapper::build(config),
-    };
-    circuit.expect("a legal configuration")
+fn built(config: &AnyConfig) -> Circuit {
+    config.build().expect("a legal configuration")
 }
 
 #[test]
@@ -107,11 +101,26 @@ fn arrays_splits_and_wrappers() {
             let core = CoreConfig::new(design, 8, format);
             let array = ArrayConfig::new(CoreConfig { masks: true, ..core.clone() }, 3);
             for drawn in [
-                Drawn::Array(array.clone()),
-                Drawn::Split(SplitConfig::new(core, 4)),
-                Drawn::Wrapper(WrapperConfig::new(array)),
+                AnyConfig::Array(array.clone()),
+                AnyConfig::Split(SplitConfig::new(core, 4)),
+                AnyConfig::Wrapper(WrapperConfig::new(array)),
             ] {
-                same(&drawn.name(), SEED, 200, || build(&drawn));
+                same(&drawn.name(), SEED, 200, || built(&drawn));
+            }
+        }
+    }
+}
+
+/// What one run leaves behind is not seen by another of the same program.
+#[test]
+fn another_run_begins_afresh() {
+    for seed in 0..12 {
+        let drawn = draw(&mut ChaCha8Rng::seed_from_u64(seed), 24);
+        for backend in Backend::available() {
+            let mut pair = Pair::new(built(&drawn), backend, seed);
+            for run in ["first", "second", "third"] {
+                pair.run(30).unwrap_or_else(|e| panic!("{}, {backend:?}, {run} run: {}", drawn.name(), e.0));
+                pair = pair.another(built(&drawn));
             }
         }
     }
@@ -123,8 +132,8 @@ fn drawn_configurations() {
     let count = std::env::var("FLASHD_COMPILED_DRAWN").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
     for seed in 0..count {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let drawn = Drawn::new(&mut rng, 24);
-        same(&drawn.name(), seed, 60, || build(&drawn));
+        let drawn = draw(&mut rng, 24);
+        same(&drawn.name(), seed, 60, || built(&drawn));
     }
 }
 
@@ -132,8 +141,8 @@ fn drawn_configurations() {
 #[test]
 fn leaves_of_one_name_are_one_function() {
     for seed in 0..40 {
-        let drawn = Drawn::new(&mut ChaCha8Rng::seed_from_u64(seed), 24);
-        let design = build(&drawn).design();
+        let drawn = draw(&mut ChaCha8Rng::seed_from_u64(seed), 24);
+        let design = built(&drawn).design();
         let mut known: HashMap<(String, Vec<u32>), Steps> = HashMap::new();
         for Instance { leaf, inputs, outputs } in &design.leaves {
             let widths = inputs.iter().chain(outputs).map(|&net| design.widths[net as usize]).collect();

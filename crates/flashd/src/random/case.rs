@@ -7,9 +7,9 @@ use crate::target::Target;
 use flashd_generator::{axis_files, write_all};
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::array::{self, Disturbance};
-use flashd_simulator::random::{Compared, Drawn, compare, packets};
+use flashd_simulator::random::{Compared, compare, packets};
 use flashd_simulator::selftest::{Expected, Stream};
-use flashd_simulator::{Gaps, VectorWriter};
+use flashd_simulator::{AnyConfig, Gaps, VectorWriter};
 use flashd_spec::config::WrapperConfig;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -30,7 +30,7 @@ const SHOWN: usize = 20;
 pub struct Case<'a> {
     pub args: &'a RandomArgs,
     pub seed: u64,
-    pub drawn: Drawn,
+    pub drawn: AnyConfig,
 }
 
 /// What was compared.
@@ -66,10 +66,10 @@ impl Case<'_> {
             }
         };
         let target = match &self.drawn {
-            Drawn::Core(config) => Target::Core(config.clone()),
-            Drawn::Array(config) => Target::Array(config.clone()),
-            Drawn::Split(config) => Target::Split(config.clone()),
-            Drawn::Wrapper(config) => {
+            AnyConfig::Core(config) => Target::Core(config.clone()),
+            AnyConfig::Array(config) => Target::Array(config.clone()),
+            AnyConfig::Split(config) => Target::Split(config.clone()),
+            AnyConfig::Wrapper(config) => {
                 let files = axis_files(config).map_err(|e| format!("generate: {e}"))?;
                 let design = self.write(&folder.join("rtl"), &files)?;
                 if only {

@@ -1,7 +1,8 @@
 //! `flashd check-random`: what it draws is what the command line has, and a failure says how to repeat it.
 
 use crate::common::{refusal, root};
-use flashd_simulator::random::{Drawn, LONGEST};
+use flashd_simulator::AnyConfig;
+use flashd_simulator::random::{LONGEST, draw};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, to_value};
@@ -35,11 +36,11 @@ fn every_option_of_the_command_line_is_drawn() {
     let mut drawn = BTreeSet::new();
     let mut words = BTreeSet::new();
     for seed in 0..300 {
-        let config = match Drawn::new(&mut ChaCha8Rng::seed_from_u64(seed), LONGEST) {
-            Drawn::Core(core) => to_value(core),
-            Drawn::Array(array) => to_value(array),
-            Drawn::Split(split) => to_value(split),
-            Drawn::Wrapper(wrapper) => to_value(wrapper),
+        let config = match draw(&mut ChaCha8Rng::seed_from_u64(seed), LONGEST) {
+            AnyConfig::Core(core) => to_value(core),
+            AnyConfig::Array(array) => to_value(array),
+            AnyConfig::Split(split) => to_value(split),
+            AnyConfig::Wrapper(wrapper) => to_value(wrapper),
         };
         let mut parts = vec![config.unwrap()];
         while let Some(Value::Object(fields)) = parts.pop() {

@@ -1,8 +1,8 @@
 //! Clocks one array.
 
+use crate::any::AnyConfig;
 use crate::core::engine::{Inputs, Outputs, SharedPorts, StatePorts};
 use crate::running::{RtlEngine, Running};
-use flashd_hwmodel::array::build;
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::rtl::PortPlace;
 use flashd_spec::config::{ArrayConfig, ConfigError};
@@ -57,7 +57,7 @@ impl ArrayEngine {
     /// # Errors
     /// If the configuration is not valid.
     pub(super) fn new(config: &ArrayConfig, engine: RtlEngine) -> Result<Self, ConfigError> {
-        let array = Running::new(build(config)?, engine)?;
+        let array = Running::new(AnyConfig::Array(config.clone()), engine)?;
         Ok(ArrayEngine {
             ports: SharedPorts::of(&array),
             state: StatePorts::of(&array, &config.core),

@@ -1,8 +1,8 @@
 //! Clocks one RustHDL core.
 
+use crate::any::AnyConfig;
 use crate::running::{RtlEngine, Running};
 use flashd_hwmodel::attention::inside::Inside;
-use flashd_hwmodel::catalogue::build;
 use flashd_hwmodel::rtl::PortPlace;
 use flashd_spec::config::{ConfigError, CoreConfig};
 
@@ -184,7 +184,7 @@ impl Engine {
     /// # Errors
     /// As [`Engine::new`], or if the engine cannot run it.
     pub fn with(config: &CoreConfig, engine: RtlEngine) -> Result<Self, ConfigError> {
-        let core = Running::new(build(config)?, engine)?;
+        let core = Running::new(AnyConfig::Core(config.clone()), engine)?;
         Ok(Engine {
             ports: SharedPorts::of(&core),
             k_mask: core.optional("k_mask"),

@@ -3,10 +3,11 @@
 //! Every option is drawn by itself; those that the datapath does not have go, and what [`CoreConfig::validate`] and the like refuse is
 //! drawn again: what is legal is said there alone.
 
+use crate::any::AnyConfig;
 use flashd_spec::config::{
-    Accumulator, ArrayConfig, BUDGET_FRACTIONS, ConfigError, CoreConfig, D_RANGE, Dot, Hold,
-    KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths, PARTS_RANGE, QUERIES_RANGE, SCORE_SHIFT_RANGE, Scale,
-    SplitConfig, VALUE_LATENCY_RANGE, Values, WEIGHT_BITS_RANGE, WrapperConfig,
+    Accumulator, ArrayConfig, BUDGET_FRACTIONS, CoreConfig, D_RANGE, Dot, Hold, KEY_INDEX_BITS_RANGE, KINDS,
+    LaneBits, Lengths, PARTS_RANGE, QUERIES_RANGE, SCORE_SHIFT_RANGE, Scale, SplitConfig,
+    VALUE_LATENCY_RANGE, Values, WEIGHT_BITS_RANGE, WrapperConfig,
 };
 use flashd_spec::format::{Format, Formats, RESULT_FRACTION};
 use rand::RngExt;
@@ -19,58 +20,14 @@ const USUAL: usize = 20;
 /// Most elements of all cores' vectors: more take long in every tool and show nothing else.
 const MOST_ELEMENTS: usize = 192;
 
-/// A configuration of any kind.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Drawn {
-    /// A core.
-    Core(CoreConfig),
-    /// Cores that share their keys.
-    Array(ArrayConfig),
-    /// Cores that share a query.
-    Split(SplitConfig),
-    /// An array with streams around it.
-    Wrapper(WrapperConfig),
-}
-
-impl Drawn {
-    /// A legal configuration with vectors of up to `longest` elements, 2 to [`LONGEST`].
-    pub fn new(rng: &mut ChaCha8Rng, longest: usize) -> Drawn {
-        let longest = longest.clamp(D_RANGE.0, LONGEST);
-        let kind = rng.random_range(0..DESIGNS);
-        loop {
-            let drawn = propose(rng, kind, longest);
-            if drawn.validate().is_ok() {
-                return drawn;
-            }
-        }
-    }
-
-    /// The core, and how many of them there are.
-    pub fn cores(&self) -> (&CoreConfig, usize) {
-        match self {
-            Drawn::Core(config) => (config, 1),
-            Drawn::Array(config) => (&config.core, config.queries),
-            Drawn::Split(config) => (&config.core, config.parts),
-            Drawn::Wrapper(config) => (&config.array.core, config.array.queries),
-        }
-    }
-
-    /// The name of the module.
-    pub fn name(&self) -> String {
-        match self {
-            Drawn::Core(config) => config.name(),
-            Drawn::Array(config) => config.name(),
-            Drawn::Split(config) => config.name(),
-            Drawn::Wrapper(config) => config.name(),
-        }
-    }
-
-    fn validate(&self) -> Result<(), ConfigError> {
-        match self {
-            Drawn::Core(config) => config.validate(),
-            Drawn::Array(config) => config.validate(),
-            Drawn::Split(config) => config.validate(),
-            Drawn::Wrapper(config) => config.validate(),
+/// A legal configuration with vectors of up to `longest` elements, 2 to [`LONGEST`].
+pub fn draw(rng: &mut ChaCha8Rng, longest: usize) -> AnyConfig {
+    let longest = longest.clamp(D_RANGE.0, LONGEST);
+    let kind = rng.random_range(0..DESIGNS);
+    loop {
+        let drawn = propose(rng, kind, longest);
+        if drawn.validate().is_ok() {
+            return drawn;
         }
     }
 }
@@ -89,16 +46,16 @@ fn seldom<T>(rng: &mut ChaCha8Rng, n: u32, value: impl FnOnce(&mut ChaCha8Rng) -
 const DESIGNS: u32 = 5;
 
 /// A configuration that may not be legal.
-fn propose(rng: &mut ChaCha8Rng, kind: u32, longest: usize) -> Drawn {
+fn propose(rng: &mut ChaCha8Rng, kind: u32, longest: usize) -> AnyConfig {
     let core = core(rng, longest);
     match kind {
-        0 | 1 => Drawn::Core(core),
-        2 => Drawn::Array(array(rng, core)),
+        0 | 1 => AnyConfig::Core(core),
+        2 => AnyConfig::Array(array(rng, core)),
         3 => {
             let (most, any_number) = (PARTS_RANGE.1.ilog2(), rng.random_ratio(1, 8));
             let parts = 1 << rng.random_range(PARTS_RANGE.0.ilog2()..=if any_number { most } else { 2 });
             // It is the cores' masks and partial results that split keys are made of.
-            Drawn::Split(SplitConfig { core: short_enough(rng, core, parts), parts })
+            AnyConfig::Split(SplitConfig { core: short_enough(rng, core, parts), parts })
         }
         _ => {
             let array = array(rng, core);
@@ -106,10 +63,10 @@ fn propose(rng: &mut ChaCha8Rng, kind: u32, longest: usize) -> Drawn {
             let wrapper = WrapperConfig { array, beat_bits: None, values };
             // Beats are those of an array that is legal.
             if wrapper.array.validate().is_err() {
-                return Drawn::Wrapper(wrapper);
+                return AnyConfig::Wrapper(wrapper);
             }
             let beat_bits = seldom(rng, 2, |rng| any(rng, &wrapper.beat_choices().collect::<Vec<_>>()));
-            Drawn::Wrapper(WrapperConfig { beat_bits, ..wrapper })
+            AnyConfig::Wrapper(WrapperConfig { beat_bits, ..wrapper })
         }
     }
 }

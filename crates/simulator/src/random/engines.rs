@@ -1,8 +1,8 @@
 //! The RTL in both of its engines, model and vector engine on the same streams.
 
-use super::Drawn;
 use super::unread::Unread;
 use super::wrapper;
+use crate::any::AnyConfig;
 use crate::array::{self, ArrayCounters, ArrayWorkload, Disturbance};
 use crate::core::lockstep::{Counters, run};
 use crate::core::model::run_model;
@@ -59,7 +59,7 @@ impl AddAssign for Compared {
 ///
 /// # Errors
 /// The first difference, with the stream in which it is.
-pub fn compare(drawn: &Drawn, seed: u64, keys: usize) -> Result<Compared, String> {
+pub fn compare(drawn: &AnyConfig, seed: u64, keys: usize) -> Result<Compared, String> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut all = Compared::default();
     // Every kind of stream with gaps and without.
@@ -71,10 +71,10 @@ pub fn compare(drawn: &Drawn, seed: u64, keys: usize) -> Result<Compared, String
         let drive = Drive { gaps, engine };
         let stream = DrawnStream { round, keys: keys.div_ceil(rounds).max(4), drive, poisoned: rng.random() };
         let one = match drawn {
-            Drawn::Core(config) => core(config, &stream, &mut rng),
-            Drawn::Array(config) => array(config, &stream, &mut rng),
-            Drawn::Split(config) => split_keys(config, &stream, &mut rng),
-            Drawn::Wrapper(config) => streams(config, &stream, &mut rng),
+            AnyConfig::Core(config) => core(config, &stream, &mut rng),
+            AnyConfig::Array(config) => array(config, &stream, &mut rng),
+            AnyConfig::Split(config) => split_keys(config, &stream, &mut rng),
+            AnyConfig::Wrapper(config) => streams(config, &stream, &mut rng),
         };
         all += one.map_err(|e| format!("{stream:?}: {e}"))?;
         all.streams += 1;

@@ -1,10 +1,10 @@
 //! Clocks one split: its cores and their tree.
 
+use crate::any::AnyConfig;
 use crate::core::engine::{Inputs, Outputs, SharedPorts};
 use crate::running::{RtlEngine, Running};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::rtl::PortPlace;
-use flashd_hwmodel::split::build;
 use flashd_spec::config::{ConfigError, SplitConfig};
 
 /// What cores and tree have at their inputs in one cycle.
@@ -41,7 +41,7 @@ impl SplitEngine {
     /// # Errors
     /// If the configuration is not valid.
     pub(super) fn new(config: &SplitConfig, engine: RtlEngine) -> Result<Self, ConfigError> {
-        let split = Running::new(build(config)?, engine)?;
+        let split = Running::new(AnyConfig::Split(config.clone()), engine)?;
         let scalars = config.core.state_scalars().iter();
         Ok(SplitEngine {
             ports: SharedPorts::of(&split),

@@ -1,6 +1,7 @@
 //! Random configurations: what is drawn, and that all engines agree on it.
 
-use flashd_simulator::random::{Compared, Drawn, LONGEST, compare, packets};
+use flashd_simulator::AnyConfig;
+use flashd_simulator::random::{Compared, LONGEST, compare, draw, packets};
 use flashd_spec::config::{
     CoreConfig, CoreOption, Design, Fa2Variant, OPTIONS, OptionValue, Update, WEIGHT_BITS_RANGE, WeightUnit,
 };
@@ -10,12 +11,12 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json, to_value};
 use std::collections::{BTreeMap, BTreeSet};
 
-fn drawn(seed: u64, longest: usize) -> Drawn {
-    Drawn::new(&mut ChaCha8Rng::seed_from_u64(seed), longest)
+fn drawn(seed: u64, longest: usize) -> AnyConfig {
+    draw(&mut ChaCha8Rng::seed_from_u64(seed), longest)
 }
 
 /// A configuration's fields, those of its parts among them, and their values.
-fn fields(drawn: &Drawn) -> Vec<(String, Value)> {
+fn fields(drawn: &AnyConfig) -> Vec<(String, Value)> {
     let mut fields = Vec::new();
     let mut add = |value: Value| fields.extend(value.as_object().cloned().unwrap_or_default());
     let core = drawn.cores().0;
@@ -27,10 +28,10 @@ fn fields(drawn: &Drawn) -> Vec<(String, Value)> {
     add(left_out.map(|option| (option.field.to_string(), absent(option))).collect());
     add(written);
     match drawn {
-        Drawn::Core(_) => (),
-        Drawn::Array(array) => add(to_value(array).unwrap()),
-        Drawn::Split(split) => add(to_value(split).unwrap()),
-        Drawn::Wrapper(wrapper) => {
+        AnyConfig::Core(_) => (),
+        AnyConfig::Array(array) => add(to_value(array).unwrap()),
+        AnyConfig::Split(split) => add(to_value(split).unwrap()),
+        AnyConfig::Wrapper(wrapper) => {
             add(to_value(&wrapper.array).unwrap());
             add(to_value(wrapper).unwrap());
         }
@@ -156,7 +157,7 @@ fn narrow_registers_hold_what_is_drawn_for_them() {
     let mut narrow = 0;
     for seed in (0..3000).chain([10438]) {
         let drawn = drawn(seed, 4);
-        let Drawn::Wrapper(wrapper) = &drawn else { continue };
+        let AnyConfig::Wrapper(wrapper) = &drawn else { continue };
         if !wrapper.array.core.masks || wrapper.array.key_index_bits() > 3 {
             continue;
         }
@@ -172,7 +173,7 @@ fn packets_of_scaled_queries_are_whole() {
     let mut scaled = 0;
     for seed in 0..400 {
         let drawn = drawn(seed, 6);
-        let Drawn::Wrapper(wrapper) = &drawn else { continue };
+        let AnyConfig::Wrapper(wrapper) = &drawn else { continue };
         let words = wrapper.array.core.port_words().q;
         scaled += usize::from(words > wrapper.array.core.d);
         let w = packets(wrapper, 60, &mut ChaCha8Rng::seed_from_u64(seed));
@@ -193,7 +194,7 @@ fn coarse_states_take_all_tables() {
             state_fraction_bits: bits,
             ..CoreConfig::new(Design::FlashD, 3, Format::BF16)
         };
-        let compared = compare(&Drawn::Core(core), 1, 100);
+        let compared = compare(&AnyConfig::Core(core), 1, 100);
         assert!(compared.is_ok_and(|c| c.held > 0), "{segments} segments, {bits} bits");
     }
 }
