@@ -6,7 +6,8 @@
 use crate::job::reduction;
 use crate::network::Network;
 use flashd_hwmodel::rtl::{Design, Register};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// What the elements of a bundle are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,21 +100,21 @@ const FEW: usize = 4;
 
 /// Registers are beside each other where what they take is, under one enable or under enables that are beside each other.
 fn add_registers(network: &Network, bundles: &mut Vec<Bundle>) {
-    let mut home: HashMap<u32, (usize, usize)> = HashMap::new();
+    let mut home: FxHashMap<u32, (usize, usize)> = FxHashMap::default();
     for (b, bundle) in bundles.iter().enumerate() {
         for (pin, nets) in bundle.outputs.iter().enumerate() {
             home.extend(nets.iter().map(|&net| (net, (b, pin))));
         }
     }
-    let holds: HashMap<u32, usize> =
+    let holds: FxHashMap<u32, usize> =
         network.registers.iter().enumerate().map(|(i, register)| (register.q, i)).collect();
-    let mut under: HashMap<u32, usize> = HashMap::new();
+    let mut under: FxHashMap<u32, usize> = FxHashMap::default();
     network
         .registers
         .iter()
         .filter_map(|register| register.enable)
         .for_each(|net| *under.entry(net).or_default() += 1);
-    let mut found: HashMap<Alike, usize> = HashMap::new();
+    let mut found: FxHashMap<Alike, usize> = FxHashMap::default();
     for first in 0..network.registers.len() {
         // Those that feed each other, the one that feeds all of them last.
         let mut chain = vec![first];

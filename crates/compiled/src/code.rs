@@ -3,11 +3,12 @@
 mod prefix;
 mod shift;
 
-use flashd_hwmodel::netlist::{Operator, Step, Steps};
+use flashd_hwmodel::netlist::{Operands, Operator, Step, Steps};
 use flashd_hwmodel::word::{Num, Word};
 use flashd_spec::bits::ones;
+use rustc_hash::FxHashMap;
 use shift::Shifted;
-use std::collections::HashMap;
+use smallvec::SmallVec;
 
 /// What a step computes from numbers.
 pub(crate) fn compute(step: &Step, operands: &[Num]) -> Num {
@@ -59,9 +60,9 @@ pub fn evaluate(steps: &Steps, inputs: &[u64]) -> Vec<u64> {
 #[derive(Default)]
 pub(crate) struct Builder {
     steps: Vec<Step>,
-    known: HashMap<Step, u32>,
+    known: FxHashMap<Step, u32>,
     /// Results of shifts that were barrel shifters.
-    shifts: HashMap<u32, Shifted>,
+    shifts: FxHashMap<u32, Shifted>,
 }
 
 impl Builder {
@@ -86,9 +87,10 @@ impl Builder {
 
     /// A step, or what it comes to.
     pub(crate) fn push(&mut self, operator: Operator, operands: &[u32], width: u32) -> u32 {
-        let step = Step { operator, operands: operands.to_vec(), width };
+        let step = Step { operator, operands: operands.into(), width };
         if !operands.is_empty()
-            && let Some(numbers) = operands.iter().map(|&o| self.number(o)).collect::<Option<Vec<Num>>>()
+            && let Some(numbers) =
+                operands.iter().map(|&o| self.number(o)).collect::<Option<SmallVec<[Num; 3]>>>()
         {
             return self.constant(width, compute(&step, &numbers).value());
         }
@@ -365,7 +367,7 @@ pub(crate) fn append(
         let step = match &step.operator {
             Operator::Input(place) => input(builder, *place, step.width),
             operator => {
-                let operands: Vec<u32> = step.operands.iter().map(|&operand| now[operand as usize]).collect();
+                let operands: Operands = step.operands.iter().map(|&operand| now[operand as usize]).collect();
                 builder.push(operator.clone(), &operands, step.width)
             }
         };

@@ -5,7 +5,7 @@
 
 use crate::held::Enable;
 use crate::job::Job;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// The set of events of what may move at any time.
@@ -22,10 +22,10 @@ const WORTH: usize = 24;
 pub(crate) struct Events {
     /// Where the flags are.
     pub(crate) flags: Vec<u32>,
-    known: HashMap<(Option<Enable>, Option<u32>), u32>,
+    known: FxHashMap<(Option<Enable>, Option<u32>), u32>,
     /// Sets of flags; the first one stands for any time.
     sets: Vec<Vec<u32>>,
-    of_word: HashMap<u32, usize>,
+    of_word: FxHashMap<u32, usize>,
 }
 
 impl Events {

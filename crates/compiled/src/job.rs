@@ -2,8 +2,8 @@
 
 use crate::code::{Builder, append};
 use crate::memory::words;
-use flashd_hwmodel::netlist::{Operator, Step, Steps};
-use std::collections::HashSet;
+use flashd_hwmodel::netlist::{Operands, Operator, Step, Steps};
+use rustc_hash::FxHashSet;
 
 /// Where an input of a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(crate) enum Task {
 
 /// The tasks in an order in which those that depend on inputs come last. Inputs are driven word by word, just before: a vector that
 /// is read from them has to wait until all of its words have arrived in the cache.
-pub(crate) fn inputs_last(tasks: Vec<Task>, mut moved: HashSet<u32>) -> Vec<Task> {
+pub(crate) fn inputs_last(tasks: Vec<Task>, mut moved: FxHashSet<u32>) -> Vec<Task> {
     let (mut first, mut last) = (Vec::new(), Vec::new());
     for task in tasks {
         let to = match &task {
@@ -98,7 +98,7 @@ impl Job {
     }
 
     /// Whether one of these words is read.
-    fn reads(&self, moved: &HashSet<u32>) -> bool {
+    fn reads(&self, moved: &FxHashSet<u32>) -> bool {
         (0..self.sources.len()).any(|place| self.read(place).any(|word| moved.contains(&word)))
     }
 
@@ -152,10 +152,14 @@ pub(crate) fn reduction(steps: &Steps) -> Option<Operator> {
 
 /// The steps that join so many bits, pairs first.
 pub(crate) fn of_bits(operator: &Operator, count: u32) -> Steps {
-    let bit = |place| Step { operator: Operator::Input(place), operands: Vec::new(), width: 1 };
+    let bit = |place| Step { operator: Operator::Input(place), operands: Operands::new(), width: 1 };
     let mut steps: Vec<Step> = (0..count).map(bit).collect();
     for i in 0..count - 1 {
-        steps.push(Step { operator: operator.clone(), operands: vec![2 * i, 2 * i + 1], width: 1 });
+        steps.push(Step {
+            operator: operator.clone(),
+            operands: Operands::from_slice(&[2 * i, 2 * i + 1]),
+            width: 1,
+        });
     }
     Steps { outputs: vec![steps.len() as u32 - 1], steps }
 }

@@ -4,7 +4,7 @@ use crate::memory::{Memory, words};
 use crate::plan::Plan;
 use crate::rows;
 use flashd_hwmodel::rtl::{Design, PortPlace};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// Words of a port.
@@ -47,7 +47,7 @@ struct Places {
 /// How the memory of a design is read and written.
 pub(crate) struct Layout {
     pub(crate) name: String,
-    by_name: HashMap<String, usize>,
+    by_name: FxHashMap<String, usize>,
     /// As memory starts, and as it is [turned](Memory::turned).
     places: [Places; 2],
     widths: Vec<u32>,

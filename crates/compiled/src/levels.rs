@@ -3,7 +3,7 @@
 use crate::CompileError;
 use crate::network::{Instance, Kind, Network};
 use flashd_hwmodel::netlist::Steps;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// How many instances each one waits for in a row. A leaf that feeds itself, by way of another one, through different outputs is taken apart first.
 pub(crate) fn levels(network: &mut Network) -> Result<Vec<u32>, CompileError> {
@@ -53,7 +53,7 @@ fn try_levels(network: &Network) -> Result<Vec<u32>, Vec<usize>> {
 
 /// Makes each output of some instances an instance of its own, with the inputs that it needs.
 fn take_apart(network: &mut Network, stuck: &[usize]) {
-    let mut parts: HashMap<usize, Vec<(usize, Vec<u32>)>> = HashMap::new();
+    let mut parts: FxHashMap<usize, Vec<(usize, Vec<u32>)>> = FxHashMap::default();
     let mut added = Vec::new();
     for &i in stuck {
         let Instance { kind, of, inputs, outputs } = network.instances[i].clone();

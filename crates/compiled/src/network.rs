@@ -5,9 +5,9 @@
 //! fan-out cost nothing here. Every net remains; those that carry the same share a representative.
 
 use crate::code::{Builder, append, simplified};
-use flashd_hwmodel::netlist::{Operator, Steps};
+use flashd_hwmodel::netlist::{Operands, Operator, Steps};
 use flashd_hwmodel::rtl::{Design, Register};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A function that instances compute.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ impl Network {
     /// The network of a design. `changed` sees the steps of each kind as they were recorded.
     pub(crate) fn of(design: &Design, changed: Recorded<'_>) -> Network {
         let mut kinds: Vec<Kind> = Vec::new();
-        let mut shapes: HashMap<Shape, usize> = HashMap::new();
+        let mut shapes: FxHashMap<Shape, usize> = FxHashMap::default();
         let mut instances = Vec::new();
         for instance in &design.leaves {
             let widths = |nets: &[u32]| nets.iter().map(|&net| design.widths[net as usize]).collect();
@@ -80,7 +80,7 @@ impl Network {
         loop {
             let Network { instances, registers, same, .. } = self;
             let before = instances.len() + registers.len();
-            let mut first: HashMap<(usize, Vec<u32>), Vec<u32>> = HashMap::new();
+            let mut first: FxHashMap<(usize, Vec<u32>), Vec<u32>> = FxHashMap::default();
             instances.retain_mut(|instance| {
                 instance.inputs.iter_mut().for_each(|net| *net = same[*net as usize]);
                 match first.entry((instance.kind, instance.inputs.clone())) {
@@ -95,7 +95,7 @@ impl Network {
                     }
                 }
             });
-            let mut first: HashMap<Register, u32> = HashMap::new();
+            let mut first: FxHashMap<Register, u32> = FxHashMap::default();
             registers.retain_mut(|register| {
                 let now = |net: u32| same[net as usize];
                 register.d = now(register.d);
@@ -122,7 +122,7 @@ impl Network {
 
     /// Takes out of functions of whole vectors what they do to each element alone: one function of a word, with many instances.
     fn cut_elements(&mut self) {
-        let mut kinds: HashMap<Steps, usize> = HashMap::new();
+        let mut kinds: FxHashMap<Steps, usize> = FxHashMap::default();
         let cuts: Vec<Option<Cut>> = (0..self.kinds.len()).map(|kind| self.cut(kind, &mut kinds)).collect();
         let mut added = Vec::new();
         for at in 0..self.instances.len() {
@@ -144,7 +144,7 @@ impl Network {
 
     /// Of a kind, what is left when functions of one input are taken out of it, and these functions with their inputs; their results
     /// are inputs behind the others.
-    fn cut(&mut self, kind: usize, kinds: &mut HashMap<Steps, usize>) -> Option<Cut> {
+    fn cut(&mut self, kind: usize, kinds: &mut FxHashMap<Steps, usize>) -> Option<Cut> {
         let steps = self.kinds[kind].steps.clone();
         let places = steps.steps.iter().filter(|step| matches!(step.operator, Operator::Input(_))).count();
         if places < MANY {
@@ -197,7 +197,7 @@ impl Network {
         let mut rest = steps.clone();
         for (&root, place) in roots.iter().zip(behind..) {
             let step = &mut rest.steps[root as usize];
-            (step.operator, step.operands) = (Operator::Input(place), Vec::new());
+            (step.operator, step.operands) = (Operator::Input(place), Operands::new());
         }
         let rest = simplified(&only_read(&rest));
         self.kinds.push(Kind { steps: rest, rest: None });
@@ -238,7 +238,7 @@ fn only_read(steps: &Steps) -> Steps {
         let before = open.len();
         open.extend(missing);
         if open.len() == before {
-            let operands: Vec<u32> =
+            let operands: Operands =
                 step.operands.iter().filter_map(|&operand| now[operand as usize]).collect();
             now[i as usize] = Some(builder.push(step.operator.clone(), &operands, step.width));
             open.pop();

@@ -11,10 +11,10 @@ use crate::job::{BESIDE, Job, Kept, Rest, Source, Task, inputs_last, of_bits, re
 use crate::levels::levels;
 use crate::memory::words;
 use crate::network::{Network, packed};
-use flashd_hwmodel::netlist::{Operator, Steps};
+use flashd_hwmodel::netlist::{Operands, Operator, Steps};
 use flashd_hwmodel::rtl::Design;
 use flashd_spec::bits::ones;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// Words of memory that a vector may touch behind the last one that is used.
@@ -65,17 +65,17 @@ impl Plan {
         let mut layout = Layout { network: &network, places, memory: 0, tasks: Vec::new(), events };
         let (always, sometimes): (Vec<&Bundle>, Vec<&Bundle>) =
             bundles.iter().filter(is_held).partition(|bundle| network.takes_always(bundle));
-        always.iter().for_each(|bundle| layout.place(bundle, &HashMap::new()));
+        always.iter().for_each(|bundle| layout.place(bundle, &FxHashMap::default()));
         let moving = layout.memory.next_multiple_of(16);
         layout.memory = moving;
-        sometimes.iter().for_each(|bundle| layout.place(bundle, &HashMap::new()));
+        sometimes.iter().for_each(|bundle| layout.place(bundle, &FxHashMap::default()));
         let held = layout.memory.next_multiple_of(16);
         layout.memory = 2 * held;
         // What such registers take is computed where it is captured, so that nothing has to bring it there.
         let captured = always
             .iter()
             .map(|bundle| (bundle.inputs[0].as_slice(), layout.places[bundle.outputs[0][0] as usize] + held));
-        let captured: HashMap<&[u32], u32> = captured.collect();
+        let captured: FxHashMap<&[u32], u32> = captured.collect();
         bundles.iter().filter(|bundle| !is_held(bundle)).for_each(|bundle| layout.place(bundle, &captured));
         for net in 0..network.same.len() {
             layout.places[net] = layout.places[network.same[net] as usize];
@@ -141,7 +141,7 @@ impl Layout<'_> {
 
     /// Gives the nets that a bundle drives their places: those that registers always take are `captured` at once. An input moves before the
     /// registers show what they captured and has to be elsewhere.
-    fn place(&mut self, bundle: &Bundle, captured: &HashMap<&[u32], u32>) {
+    fn place(&mut self, bundle: &Bundle, captured: &FxHashMap<&[u32], u32>) {
         for nets in &bundle.outputs {
             let width = self.network.widths[nets[0] as usize];
             let taken = captured.get(nets.as_slice()).filter(|_| matches!(bundle.what, What::Instances(..)));
@@ -368,7 +368,7 @@ impl Layout<'_> {
         let mut rest = job.steps.clone();
         for (&root, place) in roots.iter().zip(first..) {
             let step = &mut rest.steps[root as usize];
-            (step.operator, step.operands) = (Operator::Input(place), Vec::new());
+            (step.operator, step.operands) = (Operator::Input(place), Operands::new());
         }
         let result = |&at: &u32| if elements == 1 { Source::Shared(at) } else { Source::Each(at) };
         let sources: Vec<Source> = job.sources.iter().copied().chain(outputs.iter().map(result)).collect();

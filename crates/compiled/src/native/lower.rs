@@ -17,7 +17,7 @@ use super::pool::Pool;
 use crate::job::{Job, Source};
 use flashd_hwmodel::netlist::{Operator, Step};
 use flashd_spec::bits::ones;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// How many elements a block has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,9 +98,9 @@ pub(super) struct Lower<'a> {
     pub(super) machine: Machine,
     out: Lowered,
     forms: Vec<Forms>,
-    constants: HashMap<(u64, Length), Virtual>,
+    constants: FxHashMap<(u64, Length), Virtual>,
     /// Instructions of two vectors, and shifts of one by places of a kind: each of them once.
-    known: HashMap<(Code, Length, Virtual, u32, u8), Virtual>,
+    known: FxHashMap<(Code, Length, Virtual, u32, u8), Virtual>,
     /// How many steps and outputs read each step.
     uses: Vec<u32>,
 }
@@ -118,7 +118,7 @@ impl<'a> Lower<'a> {
         let mut uses = vec![0; job.steps.steps.len()];
         let read = job.steps.steps.iter().flat_map(|step| &step.operands).chain(&job.steps.outputs);
         read.for_each(|&i| uses[i as usize] += 1);
-        let (constants, known) = (HashMap::new(), HashMap::new());
+        let (constants, known) = (FxHashMap::default(), FxHashMap::default());
         let mut this = Lower { job, pool, lanes, moves, machine, out, forms, constants, known, uses };
         for i in 0..job.steps.steps.len() as u32 {
             this.step(i);

@@ -1,6 +1,6 @@
 //! Numbers and tables that code reads, behind the memory of a plan.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Words of memory that are written once, when a design starts.
 pub(super) struct Pool {
@@ -8,15 +8,15 @@ pub(super) struct Pool {
     pub(super) end: u32,
     pub(super) words: Vec<(u32, u32)>,
     vector: u32,
-    constants: HashMap<u64, u32>,
-    tables: HashMap<(Vec<u64>, bool), u32>,
+    constants: FxHashMap<u64, u32>,
+    tables: FxHashMap<(Vec<u64>, bool), u32>,
 }
 
 impl Pool {
     /// A pool from a word of memory on, for vectors of so many words.
     pub(super) fn new(start: u32, vector: u32) -> Pool {
         let end = start.next_multiple_of(vector);
-        Pool { end, vector, words: Vec::new(), constants: HashMap::new(), tables: HashMap::new() }
+        Pool { end, vector, words: Vec::new(), constants: FxHashMap::default(), tables: FxHashMap::default() }
     }
 
     /// Where a vector is that is full of a number of 64 bits.

@@ -52,8 +52,10 @@ fn bits_that_overlap_are_no_sign() {
         let output = steps.outputs.iter().position(|&i| steps.steps[i as usize].width == 8);
         if let (Some(word), Some(output)) = (word, output) {
             let first = steps.steps.len() as u32;
-            let slice = |low, width| Step { operator: Operator::Slice(low), operands: vec![first], width };
-            let joined = Step { operator: Operator::Concat, operands: vec![first + 1, first + 2], width: 8 };
+            let slice =
+                |low, width| Step { operator: Operator::Slice(low), operands: vec![first].into(), width };
+            let joined =
+                Step { operator: Operator::Concat, operands: vec![first + 1, first + 2].into(), width: 8 };
             steps.steps.extend([word, slice(4, 3), slice(0, 5), joined]);
             steps.outputs[output] = first + 3;
         }

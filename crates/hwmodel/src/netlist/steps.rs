@@ -3,7 +3,9 @@
 use super::narrow::children;
 use super::net::{Net, Op};
 use crate::rtl::Pins;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// The operation of a [`Step`] on its operands, which stand in the order that each operation names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -51,8 +53,11 @@ pub enum Operator {
     /// `first ? second : third`.
     Select,
     /// The entry of this table at an index; an index beyond the end gives the last entry.
-    Lookup(Vec<u64>),
+    Lookup(Arc<[u64]>),
 }
+
+/// Places of steps that a step reads; there are at most three.
+pub type Operands = SmallVec<[u32; 3]>;
 
 /// One operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -60,7 +65,7 @@ pub struct Step {
     /// The operation.
     pub operator: Operator,
     /// Places of the steps whose results are its operands.
-    pub operands: Vec<u32>,
+    pub operands: Operands,
     /// Width of the result in bits.
     pub width: u32,
 }
@@ -82,9 +87,9 @@ impl Steps {
     pub fn of(inputs: &[Pins], outputs: &[Net]) -> Steps {
         let words =
             inputs.iter().flat_map(|pins| (0..pins.count()).map(|i| (pins.name, i as u32 * pins.width)));
-        let places: HashMap<(&str, u32), u32> = words.zip(0..).collect();
+        let places: FxHashMap<(&str, u32), u32> = words.zip(0..).collect();
         let mut result = Steps::default();
-        let mut known: HashMap<usize, u32> = HashMap::new();
+        let mut known: FxHashMap<usize, u32> = FxHashMap::default();
         // A node whose operands have no step yet is visited again after them.
         let mut open: Vec<&Net> = outputs.iter().rev().collect();
         while let Some(net) = open.pop() {
@@ -92,7 +97,7 @@ impl Steps {
                 continue;
             }
             let read = children(&net.0.op);
-            let operands: Vec<u32> =
+            let operands: Operands =
                 read.iter().filter_map(|child| known.get(&child.0.id).copied()).collect();
             if operands.len() < read.len() {
                 open.push(net);
@@ -108,7 +113,7 @@ impl Steps {
     }
 }
 
-fn operator(net: &Net, places: &HashMap<(&str, u32), u32>) -> Operator {
+fn operator(net: &Net, places: &FxHashMap<(&str, u32), u32>) -> Operator {
     match &net.0.op {
         Op::Input(offset) => {
             let key = (net.name().unwrap_or_default(), offset.unwrap_or(0));
@@ -135,6 +140,6 @@ fn operator(net: &Net, places: &HashMap<(&str, u32), u32>) -> Operator {
         Op::Concat(..) => Operator::Concat,
         Op::Repeat(_) => Operator::Repeat,
         Op::Select(..) => Operator::Select,
-        Op::Lookup(_, entries) => Operator::Lookup(entries.clone()),
+        Op::Lookup(_, entries) => Operator::Lookup(entries.as_slice().into()),
     }
 }
