@@ -7,7 +7,7 @@ use crate::lanes::{
 use crate::recurrence::Reference;
 use crate::round::{decode, encode};
 use flashd_spec::config::{CoreConfig, Fa2Variant, Update};
-use flashd_spec::format::Subnormals;
+use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::difference_format;
 
 /// One step of one lane.
@@ -17,31 +17,43 @@ fn step<L: Lanes>(lanes: &L, op: L::Op, o: L::Output, v: u64, v_exponent: u64) -
     lane[0]
 }
 
-/// One lane of FLASH-D's float `lse` update, rounded or fused: `o + w (v - o)`; if `upper`, `v + w (o - v)`, where w is one minus
-/// the weight. `o` and the result are encodings of the accumulator's format, `v` of the values' with their scales
-/// ([`CoreConfig::products`]). `w` is as recorded in [`crate::Step::w`].
-pub fn flash_d_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) -> u64 {
+/// One lane of FLASH-D's float `lse` update, rounded or fused, as a function of `o`, `v`, `w` and `upper`: `o + w (v - o)`; if `upper`,
+/// `v + w (o - v)`, where w is one minus the weight. `o` and the result are encodings of the accumulator's format, `v` of the values' with
+/// their scales ([`CoreConfig::products`]). `w` is as recorded in [`crate::Step::w`].
+pub fn flash_d_lane(config: &CoreConfig) -> Box<dyn Fn(u64, u64, u64, bool) -> u64 + Send + Sync> {
     let (formats, accumulator) = (config.products(), config.accumulator_format());
     let flushes = accumulator.subnormals == Subnormals::Flushed;
     let weight = config.weight_format();
-    let old = decode(accumulator, o);
-    let new = if config.update() == Some(Update::Rounded) {
+    if config.update() == Some(Update::Rounded) {
         // The format of `Numerics::difference`, without fitting the core's tables.
         let difference = difference_format(config.value_format(), weight, accumulator);
-        let w = decode(weight, w);
-        let op = if upper { FloatOp::Complement(w) } else { FloatOp::Weight(w) };
+        let op = move |w, upper| {
+            let w = decode(weight, w);
+            if upper { FloatOp::Complement(w) } else { FloatOp::Weight(w) }
+        };
         match flushes {
-            true => step(&FloatLanes::<f64, true>::new(formats, accumulator, difference), op, old, v, 0),
-            false => step(&FloatLanes::<f64, false>::new(formats, accumulator, difference), op, old, v, 0),
+            true => lane(FloatLanes::<f64, true>::new(formats, accumulator, difference), accumulator, op),
+            false => lane(FloatLanes::<f64, false>::new(formats, accumulator, difference), accumulator, op),
         }
     } else {
-        let op = BlendOp { u: Factor::from_record(w, config.factor_significand()), upper };
+        let significand = config.factor_significand();
+        let op = move |w, upper| BlendOp { u: Factor::from_record(w, significand), upper };
         match flushes {
-            true => step(&FusedLanes::<f64, true>::new(formats, accumulator), op, old, v, 0),
-            false => step(&FusedLanes::<f64, false>::new(formats, accumulator), op, old, v, 0),
+            true => lane(FusedLanes::<f64, true>::new(formats, accumulator), accumulator, op),
+            false => lane(FusedLanes::<f64, false>::new(formats, accumulator), accumulator, op),
         }
-    };
-    encode(accumulator, new)
+    }
+}
+
+/// A lane of floats, with the operation that a recorded factor and its side stand for.
+fn lane<L: Lanes<Output = f64>>(
+    lanes: L,
+    accumulator: Format,
+    op: impl Fn(u64, bool) -> L::Op + Send + Sync + 'static,
+) -> Box<dyn Fn(u64, u64, u64, bool) -> u64 + Send + Sync> {
+    Box::new(move |o, v, w, upper| {
+        encode(accumulator, step(&lanes, op(w, upper), decode(accumulator, o), v, 0))
+    })
 }
 
 /// The operand of a value in FLASH-D's fixed-point lanes, in units of `2^(v_exponent - bias + 1) 2^-(lane.v - 1)`, and whether

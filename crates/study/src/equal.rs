@@ -1,6 +1,6 @@
 //! Errors on equal scores: every key weighs 1/N, and what an update loses of a small weight adds up.
 
-use flashd_golden::{Head, Model, decode, exponent_of_values};
+use flashd_golden::{Head, VectorModel, decode, exponent_of_values};
 use flashd_simulator::{Accuracy, Magnitudes};
 use flashd_spec::config::{ConfigError, CoreConfig};
 use flashd_spec::format::{Encodings, Format};
@@ -74,8 +74,8 @@ impl EqualHead {
         let lengths: Vec<usize> = self.counts.iter().map(|c| c.keys).collect();
         let exponents: Vec<u64> = self.counts.iter().map(|c| c.v_exponent).collect();
         let q = self.q.repeat(lengths.len());
-        let results =
-            Model::new(config).run(Head::new(&q, &self.k, &self.v, &lengths).with_exponents(&exponents));
+        let head = Head::new(&q, &self.k, &self.v, &lengths).with_exponents(&exponents);
+        let results = VectorModel::new(config).run(head).results;
         let accuracy = |(result, count): (&flashd_golden::QueryResult, &Count)| {
             let outputs = result.o.iter().map(|&o| decode(self.format, o));
             Accuracy::of(outputs, &count.exact, &count.magnitudes)

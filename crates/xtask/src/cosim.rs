@@ -19,12 +19,12 @@ const SECONDS: u64 = 600;
 
 /// Keys of a testbench unless all checks are long. In Icarus each key takes a millisecond or more, and there are more than a hundred designs;
 /// Verilator has the long streams.
-const FEW_KEYS: &str = "512";
+const FEW_KEYS: &str = "256";
 
 /// Co-simulate the generated Verilog with the bit-exact model and the cycle engine
 ///
 /// In Icarus, which knows X: the emitted testbench of every variant and mixed precision at d = 8, of shipped d = 16 cores, of a d = 64
-/// core, and of cores, arrays and split keys with masks, partial results and late values, 512 keys each or with --long as many as
+/// core, and of cores, arrays and split keys with masks, partial results and late values, 256 keys each or with --long as many as
 /// Icarus manages in seconds. In Verilator, by `flashd cosim`: 20,000 keys each through three shipped cores with d = 16, odd vector
 /// lengths, formats, widths and arrays. FLASHD names the flashd executable; by default it is built. Verilator's executables are kept in
 /// target/cosim.

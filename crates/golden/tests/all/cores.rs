@@ -231,7 +231,7 @@ fn recorded_steps_replay_the_output() {
             let (q, k) = (normal(&mut rng, format, 3.0, d), normal(&mut rng, format, 3.0, keys * d));
             let v = normal(&mut rng, format, 1.0, keys * d);
             let result = &Model::new(&config).run(Head::new(&q, &k, &v, &[keys]).with_steps())[0];
-            let mut o = vec![0; d];
+            let (lane, mut o) = (flash_d_lane(&config), vec![0; d]);
             for (i, step) in result.steps.iter().enumerate() {
                 assert!(decode(format, step.w) <= 0.5, "{step:?}");
                 assert_eq!(step.upper, step.action == Action::Update && step.x >= 0, "{step:?}");
@@ -240,7 +240,7 @@ fn recorded_steps_replay_the_output() {
                     match step.action {
                         // A -0 becomes +0.
                         Action::Load => *o = encode(acc, decode(format, v) + 0.0),
-                        Action::Update => *o = flash_d_lane(&config, *o, v, step.w, step.upper),
+                        Action::Update => *o = lane(*o, v, step.w, step.upper),
                         Action::Hold | Action::Masked | Action::Restore => assert_eq!(step.w, 0),
                     }
                 }

@@ -170,6 +170,7 @@ fn recorded_factors_replay_the_output() {
             let result = &Model::new(&config).run(Head::new(&q, &k, &v, &[keys]).with_steps())[0];
             let exponent = v_exponent(format, &v);
             let (mut o, mut bits) = (vec![0i64; d], vec![0u64; d]);
+            let float = flash_d_lane(&config);
             for (i, step) in result.steps.iter().enumerate() {
                 let upper = step.upper || i == 0;
                 if step.action != Action::Hold {
@@ -181,7 +182,7 @@ fn recorded_factors_replay_the_output() {
                             Some(Update::Ranged) => {
                                 bits[j] = flash_d_ranged_lane(&config, bits[j], v, step.w, upper);
                             }
-                            _ => bits[j] = flash_d_lane(&config, bits[j], v, step.w, upper),
+                            _ => bits[j] = float(bits[j], v, step.w, upper),
                         }
                     }
                 }

@@ -36,11 +36,14 @@ fn is_mean(config: &CoreConfig, o: u64) -> bool {
     decode(config.accumulator_format(), o).abs() <= decode(format, format.max_finite())
 }
 
+/// A lane's step, of `o`, `v`, `u` and `upper`.
+type Lane = dyn Fn(u64, u64, u64, bool) -> u64 + Send + Sync;
+
 /// A weight of one (`u = 0`, upper) returns `v`, a weight of zero (`u = 0`, lower) returns `o`, and every result lies
 /// between `o` and `v`. The sign of a zero is ignored.
-fn check_properties(config: &CoreConfig, o: u64, v: u64, u: u64, upper: bool) {
+fn check_properties(config: &CoreConfig, lane: &Lane, o: u64, v: u64, u: u64, upper: bool) {
     let (format, accumulator) = (config.format, config.accumulator_format());
-    let result = decode(accumulator, flash_d_lane(config, o, v, u, upper));
+    let result = decode(accumulator, lane(o, v, u, upper));
     let (x, y) = (decode(accumulator, o), decode(format, v));
     let case = || {
         let name = config.name();
@@ -55,14 +58,14 @@ fn check_properties(config: &CoreConfig, o: u64, v: u64, u: u64, upper: bool) {
 /// All operands: `v` in the format, `u` in [0, 1/2], both sides; every `stride`-th `o` in the accumulator.
 fn check_all_operands(config: &CoreConfig, stride: usize) {
     let format = config.format;
-    let half = bits_of(format, 0.5);
+    let (half, lane) = (bits_of(format, 0.5), flash_d_lane(config));
     let o: Vec<u64> =
         finite(config.accumulator_format()).filter(|&o| is_mean(config, o)).step_by(stride).collect();
     o.par_iter().for_each(|&o| {
         for v in finite(format) {
             for u in 0..=half {
-                check_properties(config, o, v, u, false);
-                check_properties(config, o, v, u, true);
+                check_properties(config, &lane, o, v, u, false);
+                check_properties(config, &lane, o, v, u, true);
             }
         }
     });
@@ -97,7 +100,7 @@ fn every_format_and_accumulator_stays_between() {
     for (_, format) in Format::NAMED {
         for accumulator in accumulators(format) {
             let config = flash_d(format, accumulator);
-            let acc = config.accumulator_format();
+            let (acc, lane) = (config.accumulator_format(), flash_d_lane(&config));
             for _ in 0..60_000 {
                 let spread = [1, 9, 130][rng.random_range(0..3)];
                 let o = near_one(&mut rng, acc, spread);
@@ -112,7 +115,7 @@ fn every_format_and_accumulator_stays_between() {
                     _ => 0.5 * rng.random_range(0f64..=1.0).powi(rng.random_range(1..12)),
                 };
                 if is_mean(&config, o) {
-                    check_properties(&config, o, v, round_from_f64(format, u), rng.random());
+                    check_properties(&config, &lane, o, v, round_from_f64(format, u), rng.random());
                 }
             }
         }
@@ -126,7 +129,7 @@ fn updates_are_the_exact_ones_rounded() {
     for (_, format) in Format::NAMED {
         for accumulator in accumulators(format) {
             let config = flash_d(format, accumulator);
-            let n = Numerics::new(&config);
+            let (n, lane) = (Numerics::new(&config), flash_d_lane(&config));
             for i in 0..60_000 {
                 let spread = [1, 8, 20, 27][i % 4];
                 let (o, v) = (near_one(&mut rng, n.accumulator, spread), near_one(&mut rng, format, spread));
@@ -137,7 +140,7 @@ fn updates_are_the_exact_ones_rounded() {
                 for (upper, base, way) in [(false, old, difference), (true, new, difference.neg())] {
                     let product = Dyadic::of(format, u).mul(way).round(n.difference);
                     let wanted = base.add(Dyadic::of(n.difference, product)).round(n.accumulator);
-                    let got = flash_d_lane(&config, o, v, u, upper);
+                    let got = lane(o, v, u, upper);
                     // A zero's sign has its own tests.
                     let same = got == wanted
                         || decode(n.accumulator, got) == 0.0 && decode(n.accumulator, wanted) == 0.0;
@@ -157,9 +160,10 @@ fn a_tiny_operand_decides_a_tie() {
     // u times the difference rounds to the midpoint 1 + 2^-8 of two bf16 numbers; the other operand, +-2^-90,
     // is lost in the difference and in f64 as well.
     let config = flash_d(Format::BF16, Some(Accumulator::Format));
+    let bits_of_lane = flash_d_lane(&config);
     let lane = |o: f64, v: f64, u: f64, upper| {
         let bits = |x| bits_of(Format::BF16, x);
-        decode(Format::BF16, flash_d_lane(&config, bits(o), bits(v), bits(u), upper))
+        decode(Format::BF16, bits_of_lane(bits(o), bits(v), bits(u), upper))
     };
     let significands = || (128..256u32).flat_map(|a| (128..256u32).map(move |b| (a, b)));
     // 257 is prime, so the exact product never is that midpoint; the rounded one is.

@@ -98,12 +98,12 @@ fn flash_d_fused_lanes() {
         let n = Numerics::new(&config);
         let p = format.precision();
         encodings(format).into_par_iter().filter(|&o| !format.is_special(o)).for_each(|o| {
-            let scalar = Scalar::new(&config, &n);
+            let (scalar, lane) = (Scalar::new(&config, &n), flash_d_lane(&config));
             for v in encodings(format) {
                 for (m, right) in factors(p, 1).chain([(0, 0)]) {
                     for upper in [false, true] {
                         let wanted = lanes::fused(&scalar, o, v, (m, right), upper);
-                        let got = flash_d_lane(&config, o, v, (right << p | m) as u64, upper);
+                        let got = lane(o, v, (right << p | m) as u64, upper);
                         assert_eq!(got, wanted, "{} {o:#x} {v:#x} {m} {right} {upper}", config.name());
                     }
                 }
