@@ -66,7 +66,9 @@ impl EqualHead {
             }
         };
         let counts = counts.iter().map(count).collect();
-        EqualHead { format: formats.o, q, k: rows(of_k, &head.k, 1.0), v, counts }
+        // All keys are the first one.
+        let k = rows(of_k, &head.k[..D], 1.0).repeat(longest);
+        EqualHead { format: formats.o, q, k, v, counts }
     }
 
     /// Errors of the elements for each count.

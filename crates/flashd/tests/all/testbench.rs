@@ -78,13 +78,18 @@ fn every_variant_is_compared_inside() {
     let list = String::from_utf8(list.stdout).unwrap();
     let variants: Vec<&str> = list.lines().filter(|flags| flags.contains("bf16")).collect();
     assert!(variants.len() > 9, "{list}");
-    for flags in variants {
+    for &flags in &variants {
         let (folder, name) = generate(&format!("{flags} --keys 40"));
         let inside = passed(&verdict(folder.path(), &name));
         let testbench = fs::read_to_string(folder.path().join(format!("{name}_tb.v"))).unwrap();
         assert!(testbench.contains("inside_score = dut."), "{flags}");
+        // Nothing inside is compared at the ports: fewer checks, which every design's testbench makes in the same way.
         let (folder, name) = generate_comparing("ports", &format!("{flags} --keys 40"));
-        assert!(inside > passed(&verdict(folder.path(), &name)), "{flags}");
+        let testbench = fs::read_to_string(folder.path().join(format!("{name}_tb.v"))).unwrap();
+        assert!(!testbench.contains("inside_"), "{flags}");
+        if flags == variants[0] {
+            assert!(inside > passed(&verdict(folder.path(), &name)), "{flags}");
+        }
     }
 }
 
@@ -183,6 +188,8 @@ fn the_testbench_runs_in_verilator() {
     let build = Command::new("verilator")
         .current_dir(folder.path())
         .args(["--binary", "--timing", "--top-module", &format!("{name}_tb")])
+        // What compiles fastest: the run takes a moment.
+        .args(["-CFLAGS", "-O0", "-MAKEFLAGS", "OPT_FAST=-O0 OPT_GLOBAL=-O0"])
         .args([format!("{name}_tb.v"), format!("{name}.v")])
         .output()
         .expect("verilator is installed by scripts/test");

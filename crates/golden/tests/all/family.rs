@@ -93,7 +93,8 @@ fn splitter(draws: &[usize]) -> impl FnMut(usize) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    // 256 cases of each, or as many as PROPTEST_CASES says.
+    #![proptest_config(ProptestConfig::default())]
 
     #[test]
     fn every_form_agrees_with_safe_softmax(case in cases()) {
