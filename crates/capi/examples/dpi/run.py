@@ -96,7 +96,7 @@ def main():
                 width = 1 + sum(FORMATS[manifest["configuration"]["format"]])
                 (build / f"{name}.v").write_text(with_fault(verilog, name, fault, width))
             # A run that ends early is not worth what makes it fast.
-            optimised = ["-O3", "-CFLAGS", "-O1"] if fault is None else ["-CFLAGS", "-O0", "-MAKEFLAGS", "OPT_GLOBAL=-O0"]
+            optimised = ["-O1", "-CFLAGS", "-O1"] if fault is None else ["-CFLAGS", "-O0", "-MAKEFLAGS", "OPT_GLOBAL=-O0"]
             # The static library, so that the simulation runs anywhere.
             must(
                 ["verilator", "--binary", "--timing", "-j", "1", *optimised, "-Wno-fatal", "-Wno-lint", "--top-module", "scoreboard"]
