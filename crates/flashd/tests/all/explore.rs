@@ -124,11 +124,12 @@ fn the_reference_of_all_formats_is_one_core() {
     let (_folder, file) = grid(r#"[{"design": ["flash-d", "fa2"], "format": ["int8", "fp8-e4m3"]}]"#);
     let (_, first) = errors(&file, &[]);
     assert_eq!(first["all_formats"]["reference"], "fa2_fp8_e4m3_d16");
-    // In the order of the option, of a core that need not be in the grid.
-    let (_, second) =
-        errors(&file, &["--format", "int8", "--format", "fp8-e4m3", "--reference", "fa2_logref"]);
-    assert_eq!(second["all_formats"]["reference"], "fa2_logref_int8_d16");
-    assert_eq!(words(&second["formats"], "reference"), ["fa2_logref_int8_d16", "fa2_logref_fp8_e4m3_d16"]);
+    // In the order of the option, and by a name in full, of a core that need not be in the grid.
+    let (_, second) = errors(&file, &["--format", "int8", "--format", "fp8-e4m3", "--reference", "flash_d"]);
+    assert_eq!(second["all_formats"]["reference"], "flash_d_int8_d16");
+    let (_, third) = errors(&file, &["--reference", "fa2_logref_int8_d16"]);
+    assert_eq!(third["all_formats"]["reference"], "fa2_logref_int8_d16");
+    assert_eq!(words(&third["formats"], "reference"), ["fa2_logref_fp8_e4m3_d16", "fa2_logref_int8_d16"]);
     // One format alone is as before.
     let (text, single) = errors(&file, &["--format", "int8"]);
     assert!(single.get("all_formats").is_none() && !text.contains("all formats"));

@@ -78,18 +78,13 @@ fn every_variant_is_compared_inside() {
     let list = String::from_utf8(list.stdout).unwrap();
     let variants: Vec<&str> = list.lines().filter(|flags| flags.contains("bf16")).collect();
     assert!(variants.len() > 9, "{list}");
-    for &flags in &variants {
+    for flags in variants {
         let (folder, name) = generate(&format!("{flags} --keys 40"));
         let inside = passed(&verdict(folder.path(), &name));
         let testbench = fs::read_to_string(folder.path().join(format!("{name}_tb.v"))).unwrap();
         assert!(testbench.contains("inside_score = dut."), "{flags}");
-        // Nothing inside is compared at the ports: fewer checks, which every design's testbench makes in the same way.
         let (folder, name) = generate_comparing("ports", &format!("{flags} --keys 40"));
-        let testbench = fs::read_to_string(folder.path().join(format!("{name}_tb.v"))).unwrap();
-        assert!(!testbench.contains("inside_"), "{flags}");
-        if flags == variants[0] {
-            assert!(inside > passed(&verdict(folder.path(), &name)), "{flags}");
-        }
+        assert!(inside > passed(&verdict(folder.path(), &name)), "{flags}");
     }
 }
 

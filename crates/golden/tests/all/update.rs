@@ -130,7 +130,7 @@ fn updates_are_the_exact_ones_rounded() {
         for accumulator in accumulators(format) {
             let config = flash_d(format, accumulator);
             let (n, lane) = (Numerics::new(&config), flash_d_lane(&config));
-            for i in 0..30_000 {
+            for i in 0..60_000 {
                 let spread = [1, 8, 20, 27][i % 4];
                 let (o, v) = (near_one(&mut rng, n.accumulator, spread), near_one(&mut rng, format, spread));
                 let u = near_one(&mut rng, format, spread) & (format.sign_bit() - 1);
