@@ -38,6 +38,16 @@ pub(crate) struct Plan {
     pub(crate) memory: u32,
 }
 
+/// Elements that a vector of so many has room for.
+pub(crate) fn room(elements: u32) -> u32 {
+    match elements {
+        1 => 1,
+        2..=4 => 4,
+        5..=8 => 8,
+        more => more.next_multiple_of(16),
+    }
+}
+
 struct Layout<'a> {
     network: &'a Network,
     places: Vec<u32>,
@@ -122,12 +132,7 @@ impl Plan {
 
 impl Layout<'_> {
     fn room(&mut self, elements: usize, width: u32) -> u32 {
-        let elements = match elements {
-            1 => 1,
-            2..=4 => 4,
-            5..=8 => 8,
-            more => more.next_multiple_of(16),
-        };
+        let elements = room(elements as u32) as usize;
         if elements > 1 {
             // Of wide words, too, a vector begins where it does not lie across two lines of the cache.
             self.memory = self.memory.next_multiple_of(if elements < 16 { 8 } else { 16 });

@@ -1,8 +1,9 @@
 //! Virtual registers to those that there are: one straight piece of code at a time, what is needed last is put away first.
 
-use super::assembler::{Address, Assembler, Code, Length, Operand, op};
+use super::assembler::{Address, Assembler, Length, Operand};
 use super::instruction::{Home, Instruction, Virtual};
 use super::logic::reordered;
+use super::op::{self, commutes};
 
 /// Registers that hold virtual ones; the last one is free for what an instruction needs beside. Of zmm there are twice as many.
 const REGISTERS: usize = 15;
@@ -178,17 +179,17 @@ impl<'a> Allocator<'a> {
                     self.put(to, register);
                 }
             }
-            Instruction::Choose { test, a, b, to, then, otherwise } => {
+            Instruction::Choose { unit, test, a, b, to, then, otherwise } => {
                 let first = self.register(a, &self.pins(&[b, then, otherwise]));
                 let mut pinned = self.pins(&[then, otherwise]);
                 pinned.push(first);
                 let second = self.operand(b, &pinned);
-                self.assembler.compare(test, first, second);
+                self.assembler.compare((test, unit), first, second);
                 let otherwise = self.register(otherwise, &self.pins(&[then]));
                 let then = self.operand(then, &[otherwise]);
                 self.done(now, instruction);
                 let register = self.free(&[]);
-                self.assembler.choose(register, otherwise, then);
+                self.assembler.choose(unit, register, otherwise, then);
                 self.put(to, register);
             }
             Instruction::Blend { length, to, otherwise, then, mask } => {
@@ -256,21 +257,4 @@ impl<'a> Allocator<'a> {
             }
         }
     }
-}
-
-fn commutes(code: Code) -> bool {
-    [
-        op::AND,
-        op::OR,
-        op::XOR,
-        op::ADDD,
-        op::ADDQ,
-        op::MADDWD,
-        op::MULLD,
-        op::MULUDQ,
-        op::CMPEQD,
-        op::CMPEQQ,
-        op::MINUD,
-    ]
-    .contains(&code)
 }

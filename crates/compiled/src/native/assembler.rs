@@ -1,24 +1,7 @@
 //! Machine code of x86-64: AVX2 in the encoding of three bytes (VEX), AVX-512 in that of four (EVEX), and the few other instructions
 //! around them.
 
-/// An instruction on vectors: its prefix, map and number, and the bit W of either encoding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Code {
-    prefix: u8,
-    map: u8,
-    vex_w: u8,
-    evex_w: u8,
-    number: u8,
-}
-
-const fn code(prefix: u8, map: u8, w: u8, number: u8) -> Code {
-    Code { prefix, map, vex_w: w, evex_w: w, number }
-}
-
-/// An instruction on words of 64 bits, which only EVEX tells by W.
-const fn quad(prefix: u8, map: u8, number: u8) -> Code {
-    Code { prefix, map, vex_w: 0, evex_w: 1, number }
-}
+use super::op::{self, Code, EQUAL, LESS, Unit, into_mask};
 
 /// Which registers an instruction works on: xmm, ymm or zmm, of 128, 256 or 512 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,69 +16,6 @@ impl Length {
     pub(super) fn words(self) -> u32 {
         4 << self as u32
     }
-}
-
-/// The instructions, by their names without the v that all of them have.
-pub(super) mod op {
-    use super::{Code, code, quad};
-    pub(crate) const MOVDQU: Code = code(2, 1, 0, 0x6F);
-    pub(crate) const STORE_DQU: Code = code(2, 1, 0, 0x7F);
-    pub(crate) const MOVD: Code = code(1, 1, 0, 0x6E);
-    pub(crate) const STORE_D: Code = code(1, 1, 0, 0x7E);
-    pub(crate) const MOVQ: Code = quad(2, 1, 0x7E);
-    pub(crate) const STORE_Q: Code = quad(1, 1, 0xD6);
-    pub(crate) const BROADCASTD: Code = code(1, 2, 0, 0x58);
-    pub(crate) const BROADCASTQ: Code = quad(1, 2, 0x59);
-    pub(crate) const MOVZXDQ: Code = code(1, 2, 0, 0x35);
-    pub(crate) const MOVSXDQ: Code = code(1, 2, 0, 0x25);
-    pub(crate) const AND: Code = code(1, 1, 0, 0xDB);
-    pub(crate) const ANDN: Code = code(1, 1, 0, 0xDF);
-    pub(crate) const OR: Code = code(1, 1, 0, 0xEB);
-    pub(crate) const XOR: Code = code(1, 1, 0, 0xEF);
-    pub(crate) const ADDD: Code = code(1, 1, 0, 0xFE);
-    pub(crate) const ADDQ: Code = quad(1, 1, 0xD4);
-    pub(crate) const SUBD: Code = code(1, 1, 0, 0xFA);
-    pub(crate) const SUBQ: Code = quad(1, 1, 0xFB);
-    pub(crate) const MADDWD: Code = code(1, 1, 0, 0xF5);
-    pub(crate) const MULLD: Code = code(1, 2, 0, 0x40);
-    pub(crate) const MULUDQ: Code = quad(1, 1, 0xF4);
-    pub(crate) const SLLVD: Code = code(1, 2, 0, 0x47);
-    pub(crate) const SLLVQ: Code = code(1, 2, 1, 0x47);
-    pub(crate) const SRLVD: Code = code(1, 2, 0, 0x45);
-    pub(crate) const SRLVQ: Code = code(1, 2, 1, 0x45);
-    pub(crate) const CMPEQD: Code = code(1, 1, 0, 0x76);
-    pub(crate) const CMPEQQ: Code = quad(1, 2, 0x29);
-    pub(crate) const CMPGTD: Code = code(1, 1, 0, 0x66);
-    pub(crate) const CMPGTQ: Code = quad(1, 2, 0x37);
-    pub(crate) const TEST: Code = code(1, 2, 0, 0x17);
-    pub(crate) const MINUD: Code = code(1, 2, 0, 0x3B);
-    pub(crate) const SHUFPS: Code = code(0, 1, 0, 0xC6);
-    pub(crate) const PERMQ: Code = code(1, 3, 1, 0x00);
-    pub(crate) const EXTRACT: Code = code(1, 3, 0, 0x39);
-    pub(crate) const BLENDVB: Code = code(1, 3, 0, 0x4C);
-    pub(crate) const GATHERDD: Code = code(1, 2, 0, 0x90);
-    pub(crate) const GATHERDQ: Code = code(1, 2, 1, 0x90);
-    /// Of AVX-512 alone: halves of zmm, words and pairs of words by a vector of places, and what two masks or three vectors come to.
-    pub(crate) const EXTRACT_HALF: Code = code(1, 3, 1, 0x3B);
-    pub(crate) const PERMD: Code = code(1, 2, 0, 0x36);
-    pub(crate) const PERMQ_BY: Code = code(1, 2, 1, 0x36);
-    pub(crate) const TERNLOG: Code = code(1, 3, 0, 0x25);
-    /// Into a mask register, and from there all ones or none to each element.
-    pub(super) const COMPARE: Code = code(1, 3, 0, 0x1F);
-    pub(super) const COMPARE_Q: Code = code(1, 3, 1, 0x1F);
-    pub(super) const COMPARE_U: Code = code(1, 3, 0, 0x1E);
-    /// All ones where two vectors have no bit in common.
-    pub(crate) const DISJOINT: Code = code(2, 2, 0, 0x27);
-    pub(super) const TEST_MASK: Code = code(1, 2, 0, 0x27);
-    pub(super) const BLENDMD: Code = code(1, 2, 0, 0x64);
-    pub(super) const FROM_MASK: Code = code(2, 2, 0, 0x38);
-    pub(super) const FROM_MASK_Q: Code = code(2, 2, 1, 0x38);
-    /// Shifts by a number, whose kind is in the place of a register.
-    pub(crate) const SHIFTD: Code = code(1, 1, 0, 0x72);
-    pub(crate) const SHIFTQ: Code = quad(1, 1, 0x73);
-    pub(crate) const RIGHT: u8 = 2;
-    pub(crate) const SIGNED_RIGHT: u8 = 4;
-    pub(crate) const LEFT: u8 = 6;
 }
 
 /// Bytes from where a register points, and so many times the index register, which counts bytes of narrow words.
@@ -161,23 +81,6 @@ pub(super) enum Test {
     SignedLess,
     /// Whether they have a bit in common.
     Meets,
-}
-
-/// Kinds of comparisons.
-const EQUAL: u8 = 0;
-const LESS: u8 = 1;
-const GREATER: u8 = 6;
-
-/// What compares into a mask register, how, and what makes a vector of it.
-fn into_mask(code: Code) -> Option<(Code, Option<u8>, Code)> {
-    match code {
-        op::CMPEQD => Some((op::COMPARE, Some(EQUAL), op::FROM_MASK)),
-        op::CMPGTD => Some((op::COMPARE, Some(GREATER), op::FROM_MASK)),
-        op::CMPEQQ => Some((op::COMPARE_Q, Some(EQUAL), op::FROM_MASK_Q)),
-        op::CMPGTQ => Some((op::COMPARE_Q, Some(GREATER), op::FROM_MASK_Q)),
-        op::DISJOINT => Some((op::DISJOINT, None, op::FROM_MASK)),
-        _ => None,
-    }
 }
 
 /// A place in the code that is jumped to or from.
@@ -316,19 +219,20 @@ impl Assembler {
     }
 
     /// Looks at two vectors of zmm, for a [choice](Assembler::choose).
-    pub(super) fn compare(&mut self, test: Test, a: u8, b: Operand) {
+    pub(super) fn compare(&mut self, (test, unit): (Test, Unit), a: u8, b: Operand) {
+        let family = unit.family();
         let (code, kind) = match test {
-            Test::Equal => (op::COMPARE, Some(EQUAL)),
-            Test::SignedLess => (op::COMPARE, Some(LESS)),
-            Test::Less => (op::COMPARE_U, Some(LESS)),
-            Test::Meets => (op::TEST_MASK, None),
+            Test::Equal => (family.compare, Some(EQUAL)),
+            Test::SignedLess => (family.compare, Some(LESS)),
+            Test::Less => (family.compare_unsigned, Some(LESS)),
+            Test::Meets => (family.test_mask, None),
         };
         self.encoded(code, Length::Z, MASK, a, b, kind);
     }
 
     /// Elements of `then` where the last look found something, and of `otherwise`.
-    pub(super) fn choose(&mut self, register: u8, otherwise: u8, then: Operand) {
-        self.masked(op::BLENDMD, Length::Z, [register, otherwise], then, MASK);
+    pub(super) fn choose(&mut self, unit: Unit, register: u8, otherwise: u8, then: Operand) {
+        self.masked(unit.family().choose, Length::Z, [register, otherwise], then, MASK);
     }
 
     /// Compares a vector with zero, for a jump.

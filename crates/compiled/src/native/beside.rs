@@ -1,7 +1,8 @@
 //! Runs of a design beside each other, as many as a vector has words: a word of each of them is a vector. Controls are vectors, too, and masks.
 
 use super::Machine;
-use super::assembler::{Address, Assembler, Code, Length, Operand, op};
+use super::assembler::{Address, Assembler, Length, Operand};
+use super::op::{self, Code};
 use super::pool::Pool;
 use crate::held::{Held, Taken};
 

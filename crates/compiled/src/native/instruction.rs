@@ -1,6 +1,7 @@
 //! Instructions on virtual registers.
 
-use super::assembler::{Address, Code, Length, Test};
+use super::assembler::{Address, Length, Test};
+use super::op::{Code, Unit};
 
 /// A virtual register, written once.
 pub(super) type Virtual = u32;
@@ -56,6 +57,7 @@ pub(super) enum Instruction {
     },
     /// Narrow elements of zmm by a test of two others.
     Choose {
+        unit: Unit,
         test: Test,
         a: Virtual,
         b: Virtual,

@@ -1,7 +1,8 @@
 //! Bitwise instructions on zmm joined: TERNLOG does in one what any two of them do on three vectors.
 
-use super::assembler::{Code, Length, op};
+use super::assembler::Length;
 use super::instruction::{Instruction, Virtual};
+use super::op::{self, Code};
 
 /// Inputs of a truth table, whose index has the bit of the first one on top.
 const INPUTS: usize = 3;

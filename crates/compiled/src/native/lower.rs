@@ -1,20 +1,28 @@
 //! From the steps of a job to instructions on virtual registers.
 //!
 //! A block is one, four, eight or, in zmm, sixteen elements. A word of at most 32 bits is *narrow*: an element of 32 bits. A wider one
-//! is *wide*, and eight or sixteen of them are two parts. One bit is a mask, all ones or none, so that it selects and joins without being spread first. Bits
-//! above the width of a word may be anything as long as nothing reads them: a word is *clean* if they are zero.
+//! is *wide*, an element of 64, and eight or sixteen of them are two parts. One bit is a mask, all ones or none, so that it selects and
+//! joins without being spread first. Bits above the width of a word may be anything as long as nothing reads them: a word is *clean* if
+//! they are zero.
+//!
+//! Where most words of a job have at most 16 bits, all of this is half as long: a block is twice as many elements, narrow words have 16
+//! bits and wide ones 32. In memory each of them is 32 bits, and side by side in a vector are those of the first half of the block with
+//! those of the second: of each 32 bits they are the low and the high half. So two shifts and two bitwise instructions bring words
+//! together or apart, where a pack in the order of memory takes several permutations.
 
 mod choose;
+mod forms;
 mod memory;
 mod steps;
 mod words;
 
 use super::Machine;
-use super::assembler::{Address, Code, Length, op};
+use super::assembler::{Address, Length};
 use super::instruction::{Home, Instruction, Virtual};
 use super::logic;
+use super::op::{Code, Family, Unit};
 use super::pool::Pool;
-use crate::job::{Job, Source};
+use crate::job::Job;
 use flashd_hwmodel::netlist::{Operator, Step};
 use flashd_spec::bits::ones;
 use rustc_hash::FxHashMap;
@@ -67,6 +75,17 @@ const UNMIXED: [u64; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
 /// A wide word: its two halves of the block, or twice the same.
 type Wide = [Virtual; 2];
 
+/// Which narrow word of a wide one is meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Low,
+    High,
+    /// The low one, where the high one is zero.
+    Alone,
+    /// Any: they are the same.
+    Either,
+}
+
 /// What is known of the result of a step.
 #[derive(Clone, Default)]
 struct Forms {
@@ -88,10 +107,28 @@ pub(super) struct Lowered {
     pub(super) lengths: Vec<Length>,
 }
 
+impl Lowered {
+    /// How many instructions there are whose result is read.
+    pub(super) fn instructions(&self) -> usize {
+        let mut read = vec![false; self.homes.len()];
+        let mut count = 0;
+        for instruction in self.instructions.iter().rev() {
+            if instruction.result().is_none_or(|to| read[to as usize]) {
+                count += 1;
+                instruction.sources().into_iter().flatten().for_each(|v| read[v as usize] = true);
+            }
+        }
+        count
+    }
+}
+
 pub(super) struct Lower<'a> {
     pub(super) job: &'a Job,
     pub(super) pool: &'a mut Pool,
     pub(super) lanes: Lanes,
+    /// How long narrow words are.
+    unit: Unit,
+    codes: &'static Family,
     /// Addresses move with the index register.
     pub(super) moves: bool,
     /// With runs beside each other, what lies so is not the elements of a job, but what they are in those runs.
@@ -111,7 +148,7 @@ impl<'a> Lower<'a> {
         job: &'a Job,
         pool: &'a mut Pool,
         moves: bool,
-        (machine, lanes): (Machine, Lanes),
+        (machine, lanes, unit): (Machine, Lanes, Unit),
     ) -> Lowered {
         let forms = vec![Forms::default(); job.steps.steps.len()];
         let out = Lowered { instructions: Vec::new(), homes: Vec::new(), lengths: Vec::new() };
@@ -119,7 +156,9 @@ impl<'a> Lower<'a> {
         let read = job.steps.steps.iter().flat_map(|step| &step.operands).chain(&job.steps.outputs);
         read.for_each(|&i| uses[i as usize] += 1);
         let (constants, known) = (FxHashMap::default(), FxHashMap::default());
-        let mut this = Lower { job, pool, lanes, moves, machine, out, forms, constants, known, uses };
+        let codes = unit.family();
+        let mut this =
+            Lower { job, pool, lanes, unit, codes, moves, machine, out, forms, constants, known, uses };
         for i in 0..job.steps.steps.len() as u32 {
             this.step(i);
         }
@@ -183,7 +222,7 @@ impl<'a> Lower<'a> {
         if places == 0 {
             return a;
         }
-        let (length, code) = (self.length(wide), if wide { op::SHIFTQ } else { op::SHIFTD });
+        let (length, code) = (self.length(wide), self.codes.shift[usize::from(wide)]);
         if let Some(&known) = self.known.get(&(code, length, a, places, kind)) {
             return known;
         }
@@ -210,7 +249,11 @@ impl<'a> Lower<'a> {
 
     /// A number in every element.
     fn constant(&mut self, value: u64, wide: bool) -> Virtual {
-        let value = if wide { value } else { value & ones(32) | value << 32 };
+        let value = match (self.unit, wide) {
+            (Unit::Word, true) => value,
+            (Unit::Half, false) => (value & ones(16)) * 0x0001_0001_0001_0001,
+            _ => value & ones(32) | value << 32,
+        };
         let length = self.length(wide);
         if let Some(&known) = self.constants.get(&(value, length)) {
             return known;
@@ -234,7 +277,12 @@ impl<'a> Lower<'a> {
     }
 
     fn is_wide(&self, i: u32) -> bool {
-        self.width(i) > 32
+        self.width(i) > self.bits()
+    }
+
+    /// Bits of a narrow word.
+    fn bits(&self) -> u32 {
+        self.unit.bits()
     }
 
     fn number_of(&self, i: u32) -> Option<u64> {
@@ -242,193 +290,5 @@ impl<'a> Lower<'a> {
             Operator::Constant(value) => Some(value),
             _ => None,
         }
-    }
-
-    /// The low 32 bits; above the width of a narrow word may be anything.
-    fn narrow(&mut self, i: u32) -> Virtual {
-        let forms = &self.forms[i as usize];
-        if let Some(known) = forms.clean_narrow.or(forms.narrow) {
-            return known;
-        }
-        let wide = self.wide(i);
-        let narrow = self.cut(wide, 0x88);
-        self.forms[i as usize].narrow = Some(narrow);
-        narrow
-    }
-
-    /// The low words of wide elements, or with the other pattern the high ones.
-    fn cut(&mut self, [a, b]: Wide, pattern: u8) -> Virtual {
-        match self.lanes {
-            Lanes::One if pattern == 0x88 => a,
-            Lanes::One => self.shift(op::RIGHT, true, a, 32),
-            Lanes::Four => {
-                let high = self.upper(Length::Y, a);
-                self.shuffle(Length::X, [a, high], pattern)
-            }
-            Lanes::Eight | Lanes::Sixteen => {
-                let length = self.length(true);
-                let mixed = self.shuffle(length, [a, b], pattern);
-                if a == b {
-                    return mixed;
-                }
-                if length == Length::Z {
-                    let order = Home::Whole(Address::fixed(self.pool.table(&UNMIXED, true)));
-                    let order = self.fresh(order, length);
-                    return self.two(op::PERMQ_BY, true, order, mixed);
-                }
-                let to = self.fresh(Home::None, length);
-                let (code, byte) = (op::PERMQ, Some(0xD8));
-                self.out.instructions.push(Instruction::One { code, length, to, a: mixed, byte });
-                to
-            }
-        }
-    }
-
-    /// Words of two vectors, by a pattern, in each 128 bits.
-    fn shuffle(&mut self, length: Length, [a, b]: Wide, pattern: u8) -> Virtual {
-        let to = self.fresh(Home::None, length);
-        let (code, byte) = (op::SHUFPS, Some(pattern));
-        self.out.instructions.push(Instruction::Two { code, length, to, a, b, byte });
-        to
-    }
-
-    /// The word as wide elements; above its width may be anything.
-    fn wide(&mut self, i: u32) -> Wide {
-        let forms = &self.forms[i as usize];
-        if let Some(known) = forms.clean_wide.or(forms.wide) {
-            return known;
-        }
-        let wide = match (&self.at(i).operator, self.width(i)) {
-            (_, 1) => {
-                let mask = self.narrow(i);
-                self.spread(op::MOVSXDQ, mask)
-            }
-            (&Operator::Constant(value), _) => self.wide_constant(value),
-            (&Operator::Input(place), _) => match self.job.sources[place as usize] {
-                // Straight from memory.
-                Source::Each(at) if self.lanes != Lanes::One => {
-                    let from = self.address(at, 1);
-                    let (length, apart) = (self.length(true), self.apart() / 2);
-                    let first = self.fresh(Home::By(op::MOVZXDQ, from), length);
-                    match self.parts() {
-                        1 => [first; 2],
-                        _ => [first, self.fresh(Home::By(op::MOVZXDQ, from.plus(apart)), length)],
-                    }
-                }
-                _ => {
-                    let narrow = self.narrow(i);
-                    self.spread(op::MOVZXDQ, narrow)
-                }
-            },
-            _ => {
-                let narrow = self.clean(i);
-                self.spread(op::MOVZXDQ, narrow)
-            }
-        };
-        let forms = &mut self.forms[i as usize];
-        (forms.wide, forms.clean_wide) = (Some(wide), Some(wide));
-        wide
-    }
-
-    fn spread(&mut self, code: Code, narrow: Virtual) -> Wide {
-        let length = self.length(true);
-        let first = self.one(code, length, narrow);
-        if self.parts() == 1 {
-            return [first; 2];
-        }
-        let high = self.upper(length, narrow);
-        [first, self.one(code, length, high)]
-    }
-
-    /// A narrow word with zeros above it; a mask is what it is.
-    fn clean(&mut self, i: u32) -> Virtual {
-        if let Some(known) = self.forms[i as usize].clean_narrow {
-            return known;
-        }
-        let (narrow, width) = (self.narrow(i), self.width(i));
-        let clean = match width {
-            1 | 32.. => narrow,
-            _ => {
-                let mask = self.constant(ones(width), false);
-                self.two(op::AND, false, narrow, mask)
-            }
-        };
-        self.forms[i as usize].clean_narrow = Some(clean);
-        clean
-    }
-
-    fn clean_wide(&mut self, i: u32) -> Wide {
-        if let Some(known) = self.forms[i as usize].clean_wide {
-            return known;
-        }
-        let (wide, width) = (self.wide(i), self.width(i));
-        // What became wide from a narrow word is clean.
-        let clean = match (self.forms[i as usize].clean_wide, width) {
-            (Some(clean), _) => clean,
-            (None, 64) => wide,
-            (None, _) => {
-                let mask = self.wide_constant(ones(width));
-                self.both(op::AND, wide, mask)
-            }
-        };
-        self.forms[i as usize].clean_wide = Some(clean);
-        clean
-    }
-
-    /// A narrow word as a number, which one bit is as 0 or 1.
-    fn number(&mut self, i: u32) -> Virtual {
-        if self.width(i) > 1 {
-            return self.clean(i);
-        }
-        if let Some(known) = self.forms[i as usize].number {
-            return known;
-        }
-        let one = self.constant(1, false);
-        let number = match self.any_of(i) {
-            Some(word) => {
-                let word = self.clean(word);
-                self.two(op::MINUD, false, word, one)
-            }
-            None => {
-                let mask = self.narrow(i);
-                self.two(op::AND, false, mask, one)
-            }
-        };
-        self.forms[i as usize].number = Some(number);
-        number
-    }
-
-    /// The narrow word of which a bit tells whether it is more than zero.
-    fn any_of(&self, i: u32) -> Option<u32> {
-        let step = self.at(i);
-        let word = match (&step.operator, &step.operands[..]) {
-            (Operator::Any, &[word]) => word,
-            (Operator::Not, &[inner]) => match (&self.at(inner).operator, &self.at(inner).operands[..]) {
-                (Operator::Equal, &[word, zero]) if self.number_of(zero) == Some(0) => word,
-                _ => return None,
-            },
-            _ => return None,
-        };
-        (2..=32).contains(&self.width(word)).then_some(word)
-    }
-
-    fn wide_number(&mut self, i: u32) -> Wide {
-        if self.width(i) > 1 {
-            return self.clean_wide(i);
-        }
-        let (mask, one) = (self.wide(i), self.wide_constant(1));
-        self.both(op::AND, mask, one)
-    }
-
-    fn set(&mut self, i: u32, narrow: Virtual, clean: bool) {
-        let forms = &mut self.forms[i as usize];
-        forms.narrow = Some(narrow);
-        forms.clean_narrow = clean.then_some(narrow);
-    }
-
-    fn set_wide(&mut self, i: u32, wide: Wide, clean: bool) {
-        let forms = &mut self.forms[i as usize];
-        forms.wide = Some(wide);
-        forms.clean_wide = clean.then_some(wide);
     }
 }

@@ -11,6 +11,7 @@
 //! | `instruction` | instructions on virtual registers |
 //! | `logic` | bitwise instructions joined, three operands in one |
 //! | `allocate` | virtual registers to those that there are |
+//! | `op` | the instructions on vectors, on elements of each size |
 //! | `assembler` | instructions to bytes |
 //! | `pool` | constants and tables |
 //! | `registers` | what registers show and capture |
@@ -23,6 +24,7 @@ mod instruction;
 mod jobs;
 mod logic;
 mod lower;
+mod op;
 mod pool;
 mod registers;
 

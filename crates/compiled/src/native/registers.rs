@@ -1,7 +1,7 @@
 //! Registers of one run: what they show, and what they capture.
 
-use super::assembler::{Address, Assembler, Length, Operand, op};
-use super::{Machine, unless};
+use super::assembler::{Address, Assembler, Length, Operand};
+use super::{Machine, op, unless};
 use crate::held::{Enable, Held, Taken};
 use crate::plan::Plan;
 

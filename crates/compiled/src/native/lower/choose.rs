@@ -49,7 +49,7 @@ impl Lower<'_> {
     fn chosen_by(&mut self, (test, a, b, not): Look, then: Virtual, otherwise: Virtual) -> Virtual {
         let (then, otherwise) = if not { (otherwise, then) } else { (then, otherwise) };
         let to = self.fresh(Home::None, Length::Z);
-        self.out.instructions.push(Instruction::Choose { test, a, b, to, then, otherwise });
+        self.out.instructions.push(Instruction::Choose { unit: self.unit, test, a, b, to, then, otherwise });
         to
     }
 
@@ -61,7 +61,7 @@ impl Lower<'_> {
         let step = self.at(condition);
         let first = *step.operands.first()?;
         let width = self.width(first);
-        if width == 1 && step.operator != Operator::Not || width > 32 {
+        if width == 1 && step.operator != Operator::Not || width > self.bits() {
             return None;
         }
         let second = step.operands.get(1).copied();

@@ -1,7 +1,8 @@
 //! What a block reads from memory, and what it puts there.
 
-use super::super::assembler::{Address, Length, op};
+use super::super::assembler::{Address, Length};
 use super::super::instruction::{Home, Instruction};
+use super::super::op::{self, Unit};
 use super::{Lanes, Lower};
 use crate::job::Source;
 use crate::memory::words;
@@ -12,6 +13,9 @@ impl Lower<'_> {
     }
 
     pub(super) fn input(&mut self, i: u32, source: Source) {
+        if self.unit == Unit::Half {
+            return self.input_of_32_bits(i, source);
+        }
         let wide = self.is_wide(i);
         let (length, apart) = (self.length(wide), self.apart());
         let machine = self.machine;
@@ -59,6 +63,30 @@ impl Lower<'_> {
         }
     }
 
+    /// With narrow words of 16 bits, what memory has is wide.
+    fn input_of_32_bits(&mut self, i: u32, source: Source) {
+        let length = self.length(true);
+        let all = match source {
+            Source::Shared(at) if self.machine.is_beside() => {
+                [self.fresh(Home::Whole(self.machine.word(at)), length); 2]
+            }
+            Source::Shared(at) => {
+                let from = self.machine.word(at);
+                let [narrow, wide] =
+                    self.codes.broadcast.map(|code| self.fresh(Home::By(code, from), length));
+                if !self.is_wide(i) {
+                    self.set(i, narrow, true);
+                }
+                [wide; 2]
+            }
+            Source::Each(at) => {
+                let from = self.address(at, 1);
+                [0, self.apart()].map(|part| self.fresh(Home::Whole(from.plus(part)), length))
+            }
+        };
+        self.set_wide(i, all, true);
+    }
+
     pub(super) fn store(&mut self, output: u32, at: u32) {
         let width = self.width(output);
         let store = |code, length, a, to| Instruction::Store { code, length, a, to };
@@ -67,7 +95,7 @@ impl Lower<'_> {
                 let a = self.clean(output);
                 vec![store(op::STORE_D, Length::X, a, self.machine.word(at))]
             }
-            (1, _) => {
+            (1, _) if self.unit == Unit::Word => {
                 let a = self.clean(output);
                 vec![store(op::STORE_DQU, self.length(false), a, self.address(at, 1))]
             }
@@ -75,8 +103,8 @@ impl Lower<'_> {
                 let a = self.clean_wide(output)[0];
                 vec![store(op::STORE_Q, Length::X, a, self.machine.word(at))]
             }
-            _ => {
-                let (wide, to) = (self.clean_wide(output), self.address(at, 2));
+            (size, _) => {
+                let (wide, to) = (self.clean_wide(output), self.address(at, size as u8));
                 let (length, apart) = (self.length(true), self.apart());
                 let parts = wide.into_iter().take(self.parts()).zip(0..);
                 parts.map(|(a, part)| store(op::STORE_DQU, length, a, to.plus(apart * part))).collect()

@@ -1,8 +1,8 @@
 //! The instructions of each kind of step: those that compute.
 
-use super::super::assembler::{Code, op};
 use super::super::instruction::Virtual;
-use super::{Lanes, Lower, Wide};
+use super::super::op::{self, Code, Unit};
+use super::{Lanes, Lower, Part, Wide};
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::ones;
 
@@ -20,11 +20,11 @@ impl Lower<'_> {
             Operator::Add | Operator::Sub if step.width == 1 => {
                 self.bitwise(i, op::XOR, operand(0), operand(1));
             }
-            Operator::Add => self.sum(i, [op::ADDD, op::ADDQ], operand(0), operand(1)),
-            Operator::Sub => self.sum(i, [op::SUBD, op::SUBQ], operand(0), operand(1)),
+            Operator::Add => self.sum(i, [self.codes.add, self.codes.sub], operand(0), operand(1)),
+            Operator::Sub => self.sum(i, [self.codes.sub, self.codes.add], operand(0), operand(1)),
             Operator::Multiply => self.product(i, operand(0), operand(1)),
-            Operator::ShiftLeft => self.shifted(i, [op::SLLVD, op::SLLVQ], operand(0), operand(1)),
-            Operator::ShiftRight => self.shifted(i, [op::SRLVD, op::SRLVQ], operand(0), operand(1)),
+            Operator::ShiftLeft => self.shifted(i, false, operand(0), operand(1)),
+            Operator::ShiftRight => self.shifted(i, true, operand(0), operand(1)),
             Operator::Any => {
                 let a = operand(0);
                 self.equals_number(i, a, 0);
@@ -52,7 +52,7 @@ impl Lower<'_> {
                 let mask = self.constant(if value == 0 { 0 } else { ones(32) }, false);
                 self.set(i, mask, true);
             }
-            2..=32 => {
+            width if width <= self.bits() => {
                 let number = self.constant(value, false);
                 self.set(i, number, true);
             }
@@ -65,7 +65,14 @@ impl Lower<'_> {
 
     pub(super) fn is_clean(&self, i: u32) -> bool {
         let forms = &self.forms[i as usize];
-        if self.is_wide(i) { forms.clean_wide.is_some() } else { forms.clean_narrow.is_some() }
+        // A narrow word that has not been made of a wide one yet is what that is.
+        let of_wide = forms.clean_wide.is_some() && (self.is_wide(i) || forms.narrow.is_none());
+        of_wide || forms.clean_narrow.is_some() && !self.is_wide(i)
+    }
+
+    /// Whether nothing is above the width of a word in its element.
+    pub(super) fn is_full(&self, i: u32) -> bool {
+        [self.bits(), 2 * self.bits()].contains(&self.width(i))
     }
 
     fn bitwise(&mut self, i: u32, code: Code, a: u32, b: u32) {
@@ -104,7 +111,7 @@ impl Lower<'_> {
     fn not(&mut self, i: u32, a: u32) {
         let (width, clean) = (self.width(i), self.is_clean(a));
         match width {
-            33.. => {
+            width if width > self.bits() => {
                 let (a, all) = (self.wide(a), self.wide_constant(ones(width)));
                 let result = self.both(op::XOR, a, all);
                 self.set_wide(i, result, clean);
@@ -118,14 +125,12 @@ impl Lower<'_> {
         }
     }
 
-    fn sum(&mut self, i: u32, codes: [Code; 2], a: u32, b: u32) {
-        let clean = matches!(self.width(i), 32 | 64);
-        if let Some(bit) = self.bit_of(b).filter(|_| !self.is_wide(i)) {
+    /// A sum, or a difference with the instructions for either changed round.
+    fn sum(&mut self, i: u32, [codes, opposite]: [[Code; 2]; 2], a: u32, b: u32) {
+        let clean = self.is_full(i);
+        if let Some(bit) = self.bit_of(b) {
             // As a mask, one bit is zero or minus one.
-            let opposite = if codes[0] == op::ADDD { op::SUBD } else { op::ADDD };
-            let (a, mask) = (self.narrow(a), self.narrow(bit));
-            let result = self.two(opposite, false, a, mask);
-            return self.set(i, result, clean);
+            return self.of_two(i, opposite, a, bit, clean);
         }
         self.of_two(i, codes, a, b, clean);
     }
@@ -142,11 +147,18 @@ impl Lower<'_> {
 
     fn product(&mut self, i: u32, a: u32, b: u32) {
         let (wa, wb, width) = (self.width(a), self.width(b), self.width(i));
-        if width <= 32 {
-            let code = if wa <= 15 && wb <= 15 { op::MADDWD } else { op::MULLD };
+        let clean = width >= wa + wb || self.is_full(i);
+        let of_32_bits = if wa <= 15 && wb <= 15 { op::MADDWD } else { op::MULLD };
+        if !self.is_wide(i) {
+            let code = if self.unit == Unit::Half { op::MULLW } else { of_32_bits };
             let (a, b) = (self.number(a), self.number(b));
             let result = self.two(code, false, a, b);
-            return self.set(i, result, width >= wa + wb || width == 32);
+            return self.set(i, result, clean);
+        }
+        if self.unit == Unit::Half {
+            let (a, b) = (self.wide_number(a), self.wide_number(b));
+            let result = self.both(of_32_bits, a, b);
+            return self.set_wide(i, result, clean);
         }
         let (x, y) = (self.wide_number(a), self.wide_number(b));
         let mut result = self.both(op::MULUDQ, x, y);
@@ -159,35 +171,38 @@ impl Lower<'_> {
                 result = self.both(op::ADDQ, result, cross);
             }
         }
-        self.set_wide(i, result, width >= wa + wb || width == 64);
+        self.set_wide(i, result, clean);
     }
 
-    fn shifted(&mut self, i: u32, [narrow, wide]: [Code; 2], a: u32, by: u32) {
-        let right = narrow == op::SRLVD;
+    fn shifted(&mut self, i: u32, right: bool, a: u32, by: u32) {
+        let [narrow, wide] = if right { self.codes.right } else { self.codes.left };
         let width = self.width(i);
-        if width > 32 || self.width(by) > 32 {
+        // AVX2 has none for 16 bits.
+        let absent = self.unit == Unit::Half && self.lanes != Lanes::Sixteen;
+        if self.is_wide(i) || self.is_wide(by) || absent {
             let a = if right || width == 1 { self.wide_number(a) } else { self.wide(a) };
             let by = self.wide_number(by);
             let result = self.both(wide, a, by);
-            if width > 32 {
-                return self.set_wide(i, result, right || width == 64);
+            if self.is_wide(i) {
+                return self.set_wide(i, result, right || self.is_full(i));
             }
-            let result = self.cut(result, 0x88);
-            return self.shifted_narrow(i, result, right);
+            let result = self.cut(result, Part::Low);
+            return self.set_bits(i, result, right || self.is_full(i));
         }
         let a = if right || width == 1 { self.number(a) } else { self.narrow(a) };
         let by = self.number(by);
         let result = self.two(narrow, false, a, by);
-        self.shifted_narrow(i, result, right);
+        self.set_bits(i, result, right || self.is_full(i));
     }
 
-    fn shifted_narrow(&mut self, i: u32, result: Virtual, right: bool) {
+    /// A narrow result whose lowest bit is, if it has but one, no mask yet.
+    fn set_bits(&mut self, i: u32, result: Virtual, clean: bool) {
         if self.width(i) > 1 {
-            return self.set(i, result, right || self.width(i) == 32);
+            return self.set(i, result, clean);
         }
-        // One bit is a mask again.
-        let top = self.shift(op::LEFT, false, result, 31);
-        let mask = self.shift(op::SIGNED_RIGHT, false, top, 31);
+        let most = self.bits() - 1;
+        let top = self.shift(op::LEFT, false, result, most);
+        let mask = self.shift(op::SIGNED_RIGHT, false, top, most);
         self.set(i, mask, true);
     }
 
@@ -197,19 +212,19 @@ impl Lower<'_> {
                 let a = self.narrow(a);
                 self.set(i, a, true);
             }
-            2..=32 if value == 0 && self.lanes == Lanes::Sixteen => {
+            width if value == 0 && width > 1 && width <= self.bits() && self.lanes == Lanes::Sixteen => {
                 let (a, bits) = self.bits_of(a, ones(self.width(a)));
-                let result = self.two(op::DISJOINT, false, a, bits);
+                let result = self.two(self.codes.disjoint, false, a, bits);
                 self.set(i, result, true);
             }
-            1..=32 => {
+            width if width <= self.bits() => {
                 let (a, number) = self.compared(a, value);
-                let result = self.two(op::CMPEQD, false, a, number);
+                let result = self.two(self.codes.equal[0], false, a, number);
                 self.set(i, result, true);
             }
             _ => {
                 let (a, number) = (self.clean_wide(a), self.wide_constant(value));
-                let result = self.both(op::CMPEQQ, a, number);
+                let result = self.both(self.codes.equal[1], a, number);
                 self.set_mask(i, result);
             }
         }
@@ -230,7 +245,7 @@ impl Lower<'_> {
     /// The result of a step of one bit, of wide masks.
     fn set_mask(&mut self, i: u32, wide: Wide) {
         self.set_wide(i, wide, true);
-        let narrow = self.cut(wide, 0x88);
+        let narrow = self.cut(wide, Part::Either);
         self.set(i, narrow, true);
     }
 
@@ -246,40 +261,41 @@ impl Lower<'_> {
     fn equal(&mut self, i: u32, a: u32, b: u32) {
         if self.is_wide(a) {
             let (a, b) = (self.clean_wide(a), self.clean_wide(b));
-            let result = self.both(op::CMPEQQ, a, b);
+            let result = self.both(self.codes.equal[1], a, b);
             return self.set_mask(i, result);
         }
         if let Some(value) = self.number_of(b) {
             return self.equals_number(i, a, value);
         }
         let (a, b) = (self.clean(a), self.clean(b));
-        let result = self.two(op::CMPEQD, false, a, b);
+        let result = self.two(self.codes.equal[0], false, a, b);
         self.set(i, result, true);
     }
 
     fn less(&mut self, i: u32, a: u32, b: u32) {
+        let full = self.is_full(a);
         match self.width(a) {
             1 => {
                 let (a, b) = (self.narrow(a), self.narrow(b));
                 let result = self.two(op::ANDN, false, a, b);
                 self.set(i, result, true);
             }
-            width @ 2..=32 => {
+            width if width <= self.bits() => {
                 let [mut a, mut b] = [self.clean(a), self.clean(b)];
-                if width == 32 {
-                    let sign = self.constant(1 << 31, false);
+                if full {
+                    let sign = self.constant(1 << (width - 1), false);
                     [a, b] = [a, b].map(|x| self.two(op::XOR, false, x, sign));
                 }
-                let result = self.two(op::CMPGTD, false, b, a);
+                let result = self.two(self.codes.greater[0], false, b, a);
                 self.set(i, result, true);
             }
             width => {
                 let [mut a, mut b] = [self.clean_wide(a), self.clean_wide(b)];
-                if width == 64 {
-                    let sign = self.wide_constant(1 << 63);
+                if full {
+                    let sign = self.wide_constant(1 << (width - 1));
                     [a, b] = [a, b].map(|x| self.both(op::XOR, x, sign));
                 }
-                let result = self.both(op::CMPGTQ, b, a);
+                let result = self.both(self.codes.greater[1], b, a);
                 self.set_mask(i, result);
             }
         }
@@ -287,9 +303,9 @@ impl Lower<'_> {
 
     /// A narrow word with its sign where that of an element is.
     pub(super) fn on_top(&mut self, word: u32) -> Virtual {
-        let places = 32 - self.width(word);
+        let places = self.bits() - self.width(word);
         if let Some(number) = self.number_of(word) {
-            return self.constant(number << places & ones(32), false);
+            return self.constant(number << places, false);
         }
         let word = self.narrow(word);
         self.shift(op::LEFT, false, word, places)
@@ -303,17 +319,17 @@ impl Lower<'_> {
                 let result = self.two(op::ANDN, false, b, a);
                 self.set(i, result, true);
             }
-            2..=32 => {
+            width if width <= self.bits() => {
                 let [a, b] = [a, b].map(|x| self.on_top(x));
-                let result = self.two(op::CMPGTD, false, b, a);
+                let result = self.two(self.codes.greater[0], false, b, a);
                 self.set(i, result, true);
             }
             width => {
                 let [a, b] = [a, b].map(|x| {
                     let x = self.wide(x);
-                    self.shift_both(op::LEFT, x, 64 - width)
+                    self.shift_both(op::LEFT, x, 2 * self.bits() - width)
                 });
-                let result = self.both(op::CMPGTQ, b, a);
+                let result = self.both(self.codes.greater[1], b, a);
                 self.set_mask(i, result);
             }
         }

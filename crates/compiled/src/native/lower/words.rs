@@ -1,43 +1,44 @@
 //! The instructions of steps that take words apart, join them and choose among them.
 
-use super::super::assembler::{Address, op};
+use super::super::assembler::Address;
 use super::super::instruction::{Home, Instruction, Virtual};
-use super::{Lanes, Lower};
+use super::super::op::{self, Unit};
+use super::{Lanes, Lower, Part, Wide};
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::ones;
 
 impl Lower<'_> {
     pub(super) fn slice(&mut self, i: u32, a: u32, low: u32) {
-        let (whole, width) = (self.width(a), self.width(i));
+        let (whole, width, bits) = (self.width(a), self.width(i), self.bits());
         // Above the top of a clean word there is nothing.
         let reaches = low + width == whole;
-        if whole > 32 && low + width > 32 && low < 32 {
+        if whole > bits && low + width > bits && low < bits {
             if width == 1 {
                 unreachable!("a bit is in one half");
             }
             let x = if reaches { self.clean_wide(a) } else { self.wide(a) };
             let x = self.shift_both(op::RIGHT, x, low);
-            if width > 32 {
+            if width > bits {
                 return self.set_wide(i, x, reaches);
             }
-            let x = self.cut(x, 0x88);
-            return self.set(i, x, reaches || width == 32);
+            let x = self.cut(x, Part::Low);
+            return self.set(i, x, reaches || width == bits);
         }
         // In one of the halves of a wide word, or in a narrow one.
-        let (x, low, room, is_clean) = match (whole > 32, low >= 32) {
+        let (x, low, room, is_clean) = match (whole > bits, low >= bits) {
             (true, true) => {
                 let (high, clean) = self.high(a);
-                (high, low - 32, whole - 32, clean)
+                (high, low - bits, whole - bits, clean)
             }
-            (true, false) => (self.narrow(a), low, 32, true),
+            (true, false) => (self.narrow(a), low, bits, true),
             _ => (self.narrow(a), low, whole, self.is_clean(a)),
         };
         if width == 1 {
-            let top = self.shift(op::LEFT, false, x, 31 - low);
-            let mask = self.shift(op::SIGNED_RIGHT, false, top, 31);
+            let top = self.shift(op::LEFT, false, x, bits - 1 - low);
+            let mask = self.shift(op::SIGNED_RIGHT, false, top, bits - 1);
             return self.set(i, mask, true);
         }
-        let clean = low + width == room && (room == 32 || is_clean);
+        let clean = low + width == room && (room == bits || is_clean);
         let x = self.shift(op::RIGHT, false, x, low);
         self.set(i, x, clean);
     }
@@ -49,7 +50,7 @@ impl Lower<'_> {
         }
         let clean = self.is_clean(a);
         let wide = self.wide(a);
-        let high = (self.cut(wide, 0xDD), clean);
+        let high = (self.cut(wide, Part::High), clean);
         self.forms[a as usize].high = Some(high);
         high
     }
@@ -58,6 +59,9 @@ impl Lower<'_> {
         let below = self.width(low);
         let mut clean = self.is_clean(high);
         if self.is_wide(i) {
+            if let Some(extended) = self.extended_wide(high, low) {
+                return self.set_wide(i, extended, self.is_full(i));
+            }
             let upper = match (self.number_of(high), self.width(high)) {
                 (Some(0), _) => None,
                 (Some(value), _) => Some(self.wide_constant(value << below)),
@@ -76,10 +80,10 @@ impl Lower<'_> {
                 (Some(one), None) | (None, Some(one)) => one,
                 (None, None) => self.wide_constant(0),
             };
-            return self.set_wide(i, result, clean || self.width(i) == 64);
+            return self.set_wide(i, result, clean || self.is_full(i));
         }
         if let Some(extended) = self.extended(high, low) {
-            return self.set(i, extended, self.width(i) == 32);
+            return self.set(i, extended, self.is_full(i));
         }
         let upper = match (self.number_of(high), self.width(high)) {
             (Some(0), _) => None,
@@ -100,7 +104,7 @@ impl Lower<'_> {
             (Some(one), None) | (None, Some(one)) => one,
             (None, None) => self.constant(0, false),
         };
-        self.set(i, result, clean || self.width(i) == 32);
+        self.set(i, result, clean || self.is_full(i));
     }
 
     /// A narrow word so many places up, zeros below, and whether it is clean.
@@ -109,7 +113,10 @@ impl Lower<'_> {
         let from = step.operands.first().copied().filter(|&from| !self.is_wide(from));
         let (above, low, clean) = match (&step.operator, from) {
             // What all bits are needs no shift.
-            (Operator::Repeat, Some(_)) if self.lanes == Lanes::Sixteen => (self.narrow(word), places, false),
+            // Those of the bit, as the word may have been cut to its width.
+            (Operator::Repeat, Some(bit)) if self.lanes == Lanes::Sixteen => {
+                (self.narrow(bit), places, false)
+            }
             // Where it comes from it stands higher, over what is cut off: one shift, or none, instead of two.
             (&Operator::Slice(low), Some(from))
                 if self.width(from) > 1 && (low == places || self.lanes == Lanes::Sixteen) =>
@@ -135,6 +142,34 @@ impl Lower<'_> {
 
     /// A narrow word under copies of its own sign, if nothing else reads that: two shifts.
     fn extended(&mut self, high: u32, low: u32) -> Option<Virtual> {
+        let (from, top, width) = self.extends(high, low)?;
+        if self.is_wide(from) {
+            return None;
+        }
+        let (from, bits) = (self.narrow(from), self.bits());
+        let raised = self.shift(op::LEFT, false, from, bits - 1 - top);
+        Some(self.shift(op::SIGNED_RIGHT, false, raised, bits - width))
+    }
+
+    /// The same of a word of up to 32 bits; words of 64 bits have no such shift in AVX2.
+    fn extended_wide(&mut self, high: u32, low: u32) -> Option<Wide> {
+        let (from, top, width) = self.extends(high, low)?;
+        if self.unit == Unit::Word {
+            return None;
+        }
+        let raised = if self.is_wide(from) {
+            let from = self.wide(from);
+            self.shift_both(op::LEFT, from, 31 - top)
+        } else {
+            // Each half to the top: what is below it in its element is shifted out again.
+            let from = self.narrow(from);
+            [31 - top, 15 - top].map(|places| self.shift(op::LEFT, true, from, places))
+        };
+        Some(self.shift_both(op::SIGNED_RIGHT, raised, 32 - width))
+    }
+
+    /// What a word comes from that stands under copies of its own sign, the bit that the sign is there, and the word's width.
+    fn extends(&self, high: u32, low: u32) -> Option<(u32, u32, u32)> {
         let sign = match &self.at(high).operator {
             Operator::Repeat if self.uses[high as usize] == 1 => self.at(high).operands[0],
             _ => high,
@@ -151,24 +186,19 @@ impl Lower<'_> {
             _ => return None,
         };
         let width = self.width(low);
-        if top + 1 != base + width || self.is_wide(from) || width < 2 {
-            return None;
-        }
-        let from = self.narrow(from);
-        let raised = self.shift(op::LEFT, false, from, 31 - top);
-        Some(self.shift(op::SIGNED_RIGHT, false, raised, 32 - width))
+        (top + 1 == base + width && width > 1).then_some((from, top, width))
     }
 
     pub(super) fn repeat(&mut self, i: u32, bit: u32) {
         let width = self.width(i);
-        if width > 32 {
+        if self.is_wide(i) {
             let (mask, all) = (self.wide(bit), self.wide_constant(ones(width)));
             let result = self.both(op::AND, mask, all);
             return self.set_wide(i, result, true);
         }
         // Above the width may be anything: the mask is the word.
         let mask = self.narrow(bit);
-        self.set(i, mask, width == 32 || width == 1);
+        self.set(i, mask, width == self.bits() || width == 1);
     }
 
     pub(super) fn lookup(&mut self, i: u32, index: u32, entries: &[u64]) {
@@ -177,32 +207,39 @@ impl Lower<'_> {
             1 => entries.iter().map(|&bit| if bit == 0 { 0 } else { ones(32) }).collect(),
             _ => entries.to_vec(),
         };
-        let wide = width > 32;
+        let wide = self.is_wide(i);
         // What is behind the last element may be anything; no element may read what is behind the table.
         let last = self.constant(entries.len() as u64 - 1, false);
-        let mut number = match self.width(index) {
-            33.. => {
-                // Beyond 32 bits is beyond the table.
-                let whole = self.clean_wide(index);
-                let (narrow, high) = (self.cut(whole, 0x88), self.cut(whole, 0xDD));
-                let zero = self.constant(0, false);
-                let inside = self.two(op::CMPEQD, false, high, zero);
-                self.blend(false, inside, narrow, last)
-            }
-            _ => self.number(index),
+        let mut number = if self.is_wide(index) {
+            // Beyond a narrow word is beyond the table.
+            let whole = self.clean_wide(index);
+            let (narrow, high) = (self.cut(whole, Part::Low), self.cut(whole, Part::High));
+            let zero = self.constant(0, false);
+            let inside = self.two(self.codes.equal[0], false, high, zero);
+            self.blend(false, inside, narrow, last)
+        } else {
+            self.number(index)
         };
-        let reaches = self.width(index) >= 32 || ones(self.width(index)) >= entries.len() as u64;
+        let reaches = self.width(index) >= self.bits() || ones(self.width(index)) >= entries.len() as u64;
         let permutes = self.lanes == Lanes::Sixteen && entries.len() <= MOST_PERMUTED;
         if reaches || self.lanes != Lanes::One && !permutes {
-            number = self.two(op::MINUD, false, number, last);
+            number = self.two(self.codes.min, false, number, last);
         }
         if permutes {
             return self.permuted(i, number, &entries);
         }
-        let table = Address::fixed(self.pool.table(&entries, wide));
+        let table = Address::fixed(self.pool.table(&entries, width > 32));
         let gather =
             |to, index, code, length, bytes| Instruction::Gather { code, length, to, index, table, bytes };
         let length = self.length(wide);
+        if self.unit == Unit::Half {
+            let result = self.spread(number).map(|index| {
+                let to = self.fresh(Home::None, length);
+                self.out.instructions.push(gather(to, index, op::GATHERDD, length, 4));
+                to
+            });
+            return self.set_wide(i, result, true);
+        }
         match (self.lanes, wide) {
             (Lanes::One, _) => {
                 let to = self.fresh(Home::None, length);
@@ -234,9 +271,10 @@ impl Lower<'_> {
         if !self.is_wide(i) {
             return self.set(i, low, true);
         }
-        let high = self.chosen(index, entries, 32);
-        let (low, high) = (self.spread(op::MOVZXDQ, low), self.spread(op::MOVZXDQ, high));
-        let high = self.shift_both(op::LEFT, high, 32);
+        let bits = self.bits();
+        let high = self.chosen(index, entries, bits);
+        let (low, high) = (self.spread(low), self.spread(high));
+        let high = self.shift_both(op::LEFT, high, bits);
         let result = self.both(op::OR, low, high);
         self.set_wide(i, result, true);
     }
@@ -244,18 +282,22 @@ impl Lower<'_> {
     /// The words of the entries that begin at a bit.
     fn chosen(&mut self, index: Virtual, entries: &[u64], bit: u32) -> Virtual {
         let mut parts = Vec::new();
-        for part in entries.chunks(PERMUTED) {
-            let mut words: Vec<u64> = part.iter().map(|entry| entry >> bit & ones(32)).collect();
-            words.resize(PERMUTED, 0);
+        let (bits, each) = (self.bits(), self.unit.each() as usize);
+        let permuted = PERMUTED * each;
+        for part in entries.chunks(permuted) {
+            let mut words: Vec<u64> = part.iter().map(|entry| entry >> bit & ones(bits)).collect();
+            words.resize(permuted, 0);
+            let of_memory = |words: &[u64]| words.iter().rev().fold(0, |all, word| all << bits | word);
+            let words: Vec<u64> = words.chunks(each).map(of_memory).collect();
             let table = Home::Whole(Address::fixed(self.pool.table(&words, false)));
             let table = self.fresh(table, self.length(false));
-            parts.push(self.two(op::PERMD, false, index, table));
+            parts.push(self.two(self.codes.permute, false, index, table));
         }
         // The bits above those that permute choose among the parts.
-        let mut place = PERMUTED.ilog2();
+        let mut place = permuted.ilog2();
         while parts.len() > 1 {
-            let top = self.shift(op::LEFT, false, index, 31 - place);
-            let mask = self.shift(op::SIGNED_RIGHT, false, top, 31);
+            let top = self.shift(op::LEFT, false, index, bits - 1 - place);
+            let mask = self.shift(op::SIGNED_RIGHT, false, top, bits - 1);
             let pairs = parts.chunks(2).map(|pair| match *pair {
                 [first, second] => self.blend(false, mask, second, first),
                 _ => pair[0],
@@ -267,6 +309,6 @@ impl Lower<'_> {
     }
 }
 
-/// Words that one instruction permutes, and the entries for which a few of them are less than a gather.
+/// Words of memory that one instruction permutes, and the entries for which a few of them are less than a gather.
 const PERMUTED: usize = 16;
 const MOST_PERMUTED: usize = 64;
