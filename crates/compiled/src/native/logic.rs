@@ -131,18 +131,15 @@ pub(super) fn join(instructions: &mut [Instruction], registers: usize, ones: Opt
         let Some(to) = instructions[i].result().filter(|&to| uses[to as usize] > 0) else { continue };
         let Some(mut function) = Function::of(&instructions[i], ones) else { continue };
         let mut joined = false;
-        while let Some((input, next)) = function.of.iter().find_map(|&input| {
+        while let Some((input, inner, next)) = function.of.iter().find_map(|&input| {
             let once = uses[input as usize] == 1;
             let inner = Function::of(&instructions[made[input as usize]?], ones).filter(|_| once)?;
-            Some((input, function.with(input, &inner).filter(|next| next.of.len() > 1)?))
+            let next = function.with(input, &inner).filter(|next| next.of.len() > 1)?;
+            Some((input, inner, next))
         }) {
             uses[input as usize] = 0;
-            let (before, after) = (&function.of, &next.of);
-            // What both of them read is read once less.
-            let inner = made[input as usize].map(|place| instructions[place].sources());
-            for v in inner.into_iter().flatten().flatten() {
-                uses[v as usize] -= u32::from(before.contains(&v) && after.contains(&v));
-            }
+            // What both of them read is read once less, even if the instruction for the inner one names it twice.
+            inner.of.iter().filter(|v| function.of.contains(v)).for_each(|&v| uses[v as usize] -= 1);
             (function, joined) = (next, true);
         }
         if joined && let Some(instruction) = function.instruction(to) {

@@ -1,6 +1,7 @@
 //! Everything that is tested about compiled designs, in one program.
 
 mod beside;
+mod drawn;
 mod faults;
 mod prefix;
 mod random;

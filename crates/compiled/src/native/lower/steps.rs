@@ -153,7 +153,7 @@ impl Lower<'_> {
             let code = if self.unit == Unit::Half { op::MULLW } else { of_32_bits };
             let (a, b) = (self.number(a), self.number(b));
             let result = self.two(code, false, a, b);
-            return self.set(i, result, clean);
+            return self.set_bits(i, result, clean);
         }
         if self.unit == Unit::Half {
             let (a, b) = (self.wide_number(a), self.wide_number(b));
