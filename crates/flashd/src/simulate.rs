@@ -327,9 +327,13 @@ fn npy(prepared: &Prepared, results: &[QueryResult]) -> std::io::Result<Vec<u8>>
     npy_bytes(&[results.len(), prepared.config.dv()], &prepared.values(results))
 }
 
-/// The default core of the other design, for the same data and format.
+/// The default core of the other design, for the same data as the same encodings.
 pub fn other_design(config: &CoreConfig) -> CoreConfig {
     CoreConfig {
+        scales: config.scales,
+        q_scales: config.q_scales,
+        k_scales: config.k_scales,
+        v_scales: config.v_scales,
         segments: config.segments,
         softcap: config.softcap,
         bias: config.bias,

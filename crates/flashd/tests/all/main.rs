@@ -21,6 +21,7 @@ mod liberty;
 mod llm;
 mod npy;
 mod options;
+mod other_design;
 mod pairs;
 mod positions;
 mod ppa;

@@ -1,0 +1,31 @@
+//! What `simulate` compares with.
+
+use crate::common::printed_json;
+use crate::npy::Rows;
+use std::process::Command;
+
+/// The other design is measured with the same encodings: what it errs by is what it errs by as the one that runs.
+#[test]
+fn the_other_design_reads_the_same_operands() {
+    let folder = tempfile::tempdir().unwrap();
+    for (seed, (role, rows)) in [("q", 4), ("k", 24), ("v", 24)].into_iter().enumerate() {
+        Rows::random(seed as u64 + 1, rows, 32).write(&folder.path().join(format!("{role}.npy")));
+    }
+    for encodings in [
+        "bf16",
+        "int8",
+        "fp8-e4m3 --scales row",
+        "fp8-e4m3 --scales mx",
+        "bf16 --k-format int8 --segments 16",
+    ] {
+        let [flash_d, fa2] = ["flash-d", "fa2"].map(|design| {
+            let line = format!("simulate --q q.npy --k k.npy --v v.npy --engine model --json --design {design} --format {encodings}");
+            let mut command = Command::new(env!("CARGO_BIN_EXE_flashd"));
+            printed_json(command.args(line.split_whitespace()).current_dir(folder.path()).output().unwrap())
+        });
+        for (one, other) in [(&flash_d, &fa2), (&fa2, &flash_d)] {
+            assert_eq!(one["other_name"], other["name"], "{encodings}");
+            assert_eq!(one["other_accuracy"], other["accuracy"], "{encodings}");
+        }
+    }
+}
