@@ -2,7 +2,7 @@
 
 use crate::selection::{Around, Selection};
 use flashd_spec::config::{
-    CoreConfig, DEFAULT_HOLD, Datapath, Design, Fa2Variant, FlashDVariant, Hold, KINDS,
+    CoreConfig, DEFAULT_HOLD, Datapath, Design, Fa2Variant, FlashDVariant, Hold, KINDS, Kind,
 };
 use flashd_spec::format::{Format, Formats};
 
@@ -112,28 +112,22 @@ pub fn linted() -> Vec<Selection> {
     all.push(Selection::around(masked(of_fa2.clone()), Around::wrapper(4, Some(32), false)));
     // Vectors that are no whole number of bytes: their beats have bits that nothing reads.
     all.push(Selection::around(biased(flash_d(5, Format::INT4)), Around::wrapper(2, None, true)));
-    let mergeable = [
-        flash_d(D, FORMAT),
-        datapath(FlashDVariant::Rounded, D, FORMAT),
-        datapath(FlashDVariant::Fused, D, FORMAT),
-        datapath(FlashDVariant::Fixed, D, FORMAT),
-        fa2(D, FORMAT),
-        datapath(Fa2Variant::SeparateScale, D, FORMAT),
-        datapath(Fa2Variant::Fixed, D, FORMAT),
-        datapath(Fa2Variant::LogReference, D, FORMAT),
-        datapath(Fa2Variant::LazyReference, D, FORMAT),
-        datapath(Fa2Variant::SharedLogReference, D, FORMAT),
-        fa2(D, Format::INT8),
-    ];
     for core in [flash_d(D, FORMAT), fa2(D, FORMAT)] {
         all.push(Selection::around(partial(core), Around::array(3)));
     }
-    for core in mergeable.into_iter().chain(CoreConfig::staged_otherwise(D, FORMAT)) {
+    let integers = fa2(D, Format::INT8);
+    for core in with_states(D, |_| FORMAT).chain([integers]).chain(CoreConfig::staged_otherwise(D, FORMAT)) {
         all.push(Selection::core(late(3, partial(core.clone()))));
         all.push(Selection::around(core, Around::Split { parts: 4 }));
     }
     all.extend(units());
     all
+}
+
+/// A core of every datapath that has partial results, in the format for it.
+pub fn with_states(d: usize, format: impl Fn(&Kind) -> Format) -> impl Iterator<Item = CoreConfig> {
+    let kinds = KINDS.into_iter().filter(|kind| !kind.state.is_empty());
+    kinds.map(move |kind| CoreConfig::with_datapath(kind.datapath, d, format(kind)))
 }
 
 /// What two revisions are compared by: more than is linted, and also what is refused.
