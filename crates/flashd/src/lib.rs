@@ -109,7 +109,14 @@ impl std::fmt::Display for Refused {
 
 /// From words, the program's name first, to what they ask for.
 fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, Refused> {
-    let matches = cli::command().try_get_matches_from(words).map_err(Refused::ByClap)?;
+    parse_with(&mut cli::command(), words)
+}
+
+fn parse_with(
+    command: &mut clap::Command,
+    words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+) -> Result<Cli, Refused> {
+    let matches = command.try_get_matches_from_mut(words).map_err(Refused::ByClap)?;
     cli::needs::check(&matches).map_err(Refused::ByUs)?;
     Cli::from_arg_matches(&matches).map_err(Refused::ByClap)
 }
@@ -133,8 +140,13 @@ fn ended(result: Result<(), output::Failure>, json: bool) -> u8 {
 /// # Errors
 /// What the program would print before it ends with 2.
 pub fn selected<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, String> {
+    // Made once: callers ask for thousands of selections, and all options take longer to describe than to parse.
+    thread_local! {
+        static COMMAND: std::cell::RefCell<clap::Command> = std::cell::RefCell::new(cli::command());
+    }
     let words = ["flashd"].into_iter().chain(arguments);
-    match parse(words).map_err(|e| e.to_string())?.command {
+    let cli = COMMAND.with_borrow_mut(|command| parse_with(command, words));
+    match cli.map_err(|e| e.to_string())?.command {
         Command::Generate(args) => generate::selected(&args),
         Command::Simulate(args) => simulate::selected(&args),
         Command::Cosim(args) => cosim::selected(&args),

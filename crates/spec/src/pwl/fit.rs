@@ -80,16 +80,33 @@ fn exact_samples(t: &Table, octave: u32, cell: u32) -> Vec<(u64, f64)> {
     samples(t.offset_bits).map(|dx| (dx, exact(t, octave, cell, dx as f64))).collect()
 }
 
-/// Smallest and largest `exact - y` of the integer evaluation with `c0 = 0`, `slope = c1`.
+/// `exact - y` of the integer evaluation with `c0 = 0`, `slope = c1`.
+fn missing(t: &Table, (dx, exact): (u64, f64), c1: u64) -> f64 {
+    let step = ((c1 * dx) >> t.slope_fraction) as f64;
+    let y = if t.function.decreasing() { -step } else { step };
+    exact - y
+}
+
+/// Its smallest and its largest value.
 fn error_range(t: &Table, samples: &[(u64, f64)], c1: u64) -> (f64, f64) {
     let mut range = (f64::INFINITY, f64::NEG_INFINITY);
-    for (dx, exact) in samples {
-        let step = ((c1 * dx) >> t.slope_fraction) as f64;
-        let y = if t.function.decreasing() { -step } else { step };
-        let missing = exact - y;
+    for &sample in samples {
+        let missing = missing(t, sample, c1);
         range = (range.0.min(missing), range.1.max(missing));
     }
     range
+}
+
+/// The largest error with these coefficients if it is below a limit. From the far end, where a wrong slope exceeds the limit at once.
+fn largest_error(t: &Table, samples: &[(u64, f64)], (c0, c1): (u64, u64), limit: f64) -> Option<f64> {
+    let mut largest = f64::NEG_INFINITY;
+    for &sample in samples.iter().rev() {
+        largest = largest.max((missing(t, sample, c1) - c0 as f64).abs());
+        if largest >= limit {
+            return None;
+        }
+    }
+    Some(largest)
 }
 
 fn fit_cell(t: &mut Table, octave: u32, cell: u32) {
@@ -100,14 +117,13 @@ fn fit_cell(t: &mut Table, octave: u32, cell: u32) {
     let (c0, c1) = match pinned(t, octave, cell) {
         // With a fixed first value, take the slope with the least maximum error.
         Some(c0) => {
-            let worst = |c1: u64| {
-                let (lo, hi) = error_range(t, &samples, c1);
-                (hi - c0 as f64).max(c0 as f64 - lo)
-            };
-            let best = (c1 - c1 / 6..=c1 + c1 / 6)
-                .step_by((c1 as usize / 512).max(1))
-                .min_by(|&a, &b| worst(a).total_cmp(&worst(b)));
-            (c0, best.unwrap_or(c1))
+            let mut best = (f64::INFINITY, c1);
+            for c1 in (c1 - c1 / 6..=c1 + c1 / 6).step_by((c1 as usize / 512).max(1)) {
+                if let Some(error) = largest_error(t, &samples, (c0, c1), best.0) {
+                    best = (error, c1);
+                }
+            }
+            (c0, best.1)
         }
         None => {
             let (lo, hi) = error_range(t, &samples, c1);
@@ -126,25 +142,29 @@ fn fit_cell(t: &mut Table, octave: u32, cell: u32) {
 /// programming over the last breakpoint), then gives each cell its piece's slope and its own constant.
 fn fit_paper_sigmoid(t: &mut Table) {
     let cells = t.cells as usize;
-    let at = |cell: usize| exact(t, 0, cell as u32, 0.0);
     let width = (1u64 << t.offset_bits) as f64;
+    // Sixteen points of each cell, and the end.
+    let points: Vec<f64> = (0..=cells * 16).map(|i| exact(t, 0, 0, i as f64 / 16.0 * width)).collect();
+    let at = |cell: usize| points[cell * 16];
     let piece_error = |a: usize, b: usize| {
         let slope = (at(b) - at(a)) / (b - a) as f64;
         let mut range = (f64::INFINITY, f64::NEG_INFINITY);
-        for i in 0..=(b - a) * 16 {
-            let x = i as f64 / 16.0;
-            let missing = exact(t, 0, a as u32, x * width) - slope * x;
+        for (i, point) in points[a * 16..=b * 16].iter().enumerate() {
+            let missing = point - slope * (i as f64 / 16.0);
             range = (range.0.min(missing), range.1.max(missing));
         }
         (range.1 - range.0) / 2.0
     };
+    // Of the pieces from each cell to each later one.
+    let piece_errors: Vec<Vec<f64>> =
+        (0..cells).map(|a| (a + 1..=cells).map(|b| piece_error(a, b)).collect()).collect();
     let segments = (t.segments as usize).min(cells);
     let mut best = vec![vec![(f64::INFINITY, 0usize); cells + 1]; segments + 1];
     best[0][0] = (0.0, 0);
     for s in 1..=segments {
         for end in s..=cells {
             for start in s - 1..end {
-                let worst = best[s - 1][start].0.max(piece_error(start, end));
+                let worst = best[s - 1][start].0.max(piece_errors[start][end - start - 1]);
                 if worst < best[s][end].0 {
                     best[s][end] = (worst, start);
                 }
