@@ -120,8 +120,8 @@ fn compare(args: &CosimArgs, target: &Target, bar: &ProgressBar) -> Result<Row, 
     step(|| format!("{}: compile, or take what was compiled before", target.name()));
     // What compiling saves, a long run would lose.
     let compile = match args.keys {
-        ..=MOST_KEYS_UNOPTIMISED => Compile::Short,
-        ..=MOST_KEYS_IN_BLOCKS => Compile::Blocks,
+        keys if keys <= MOST_KEYS_UNOPTIMISED => Compile::Short,
+        keys if keys <= MOST_KEYS_IN_BLOCKS => Compile::Blocks,
         _ => Compile::Whole,
     };
     let (simulator, compile_seconds) =
