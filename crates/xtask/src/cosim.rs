@@ -25,9 +25,9 @@ const FEW_KEYS: &str = "256";
 ///
 /// In Icarus, which knows X: the emitted testbench of every variant and mixed precision at d = 4, of shipped d = 16 cores, and of cores,
 /// arrays and split keys with masks, partial results and late values, 256 keys each. With --long variants have d = 8, there is a core
-/// with d = 64, and keys are as many as Icarus manages in seconds. In Verilator, by `flashd cosim`: 20,000 keys each through three shipped cores with d = 16, odd vector
-/// lengths, formats, widths and arrays. FLASHD names the flashd executable; by default it is built. Verilator's executables are kept in
-/// target/cosim.
+/// with d = 64, and keys are as many as Icarus manages in seconds. In Verilator, by `flashd cosim`: 20,000 keys each through three
+/// shipped cores with d = 16, odd vector lengths, formats, widths and arrays. FLASHD names the flashd executable; by default it is built.
+/// Verilator's executables are kept in target/cosim.
 #[derive(Args)]
 pub struct CosimOptions {
     /// All shipped cores with N keys each, and more odd configurations with 100,000; d = 256 takes Verilator some minutes to compile

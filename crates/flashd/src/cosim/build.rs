@@ -159,7 +159,7 @@ fn compile_in(
         std::fs::copy(kept.join(object), objects.join(object)).map_err(|e| io(&objects, e))?;
     }
     let mut make = Command::new("make");
-    // All in one file, which Verilator does only for small designs: otherwise each of many reads the same headers again, for half of the time.
+    // All in one file, which Verilator does only for small designs. In many, half of the time goes into the same headers.
     let optimisation = format!("OPT_FAST={}", compile.optimisation());
     make.args(["-C", "obj", "VM_PARALLEL_BUILDS=0", &optimisation]).args(match in_blocks {
         true => ["-f", "Vdesign_hier.mk", "hier_build"],
