@@ -5,11 +5,11 @@ use crate::flashd::{Flashd, succeeds};
 use crate::process::{command, limited, pool, require, run, target};
 use crate::selection::{Around, Selection};
 use crate::selections::{
-    D, biased, capped, datapath, fa2, flash_d, late, masked, partial, to_int8, variants,
+    D, biased, capped, datapath, fa2, flash_d, late, masked, partial, to_int8, variants, with_states,
 };
 use crate::work::{self, create, only};
 use clap::Args;
-use flashd_spec::config::{CoreConfig, Fa2Variant, FlashDVariant, Hold, Lengths};
+use flashd_spec::config::{Arithmetic, CoreConfig, Fa2Variant, FlashDVariant, Hold, Kind, Lengths};
 use flashd_spec::format::{Format, Formats};
 use rayon::prelude::*;
 use std::path::Path;
@@ -163,19 +163,14 @@ fn in_icarus(long: bool) -> Vec<(Selection, Vec<&'static str>)> {
         datapath(Fa2Variant::Fixed, 12, Format::BF16),
     ];
     cores.extend(masks.into_iter().chain(CoreConfig::staged_otherwise(12, Format::BF16)).map(masked));
-    let mergeable = [
-        flash_d(5, Format::BF16),
-        datapath(FlashDVariant::Fused, 5, Format::BF16),
-        datapath(FlashDVariant::Fixed, 5, Format::BF16),
-        holding(Hold::Below(6.0), flash_d(5, Format::BF16)),
-        fa2(5, Format::BF16),
-        datapath(Fa2Variant::SeparateScale, 5, Format::BF16),
-        datapath(Fa2Variant::Fixed, 5, Format::FP8_E4M3),
-        datapath(Fa2Variant::LogReference, 5, Format::FP8_E4M3),
-        datapath(Fa2Variant::LazyReference, 5, Format::FP8_E4M3),
-        fa2(5, Format::INT8),
-    ];
-    cores.extend(mergeable.into_iter().chain(CoreConfig::staged_otherwise(5, Format::BF16)).map(partial));
+    // Either format, by the lanes.
+    let format = |kind: &Kind| match kind.arithmetic {
+        Arithmetic::Fixed => Format::FP8_E4M3,
+        _ => Format::BF16,
+    };
+    let mergeable = with_states(5, format)
+        .chain([holding(Hold::Below(6.0), flash_d(5, Format::BF16)), fa2(5, Format::INT8)]);
+    cores.extend(mergeable.chain(CoreConfig::staged_otherwise(5, Format::BF16)).map(partial));
     let delayed = [flash_d(7, Format::FP8_E4M3), masked(fa2(7, Format::FP8_E4M3))];
     cores.extend(delayed.map(|core| late(5, core)));
     let with_biases =
