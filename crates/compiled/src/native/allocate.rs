@@ -14,7 +14,7 @@ const REGISTERS_OF_ZMM: usize = 32;
 pub(super) struct Allocator<'a> {
     assembler: &'a mut Assembler,
     homes: Vec<Home>,
-    lengths: Vec<Length>,
+    lengths: &'a [Length],
     /// Of each virtual register, when it is read, the last time first.
     uses: Vec<Vec<u32>>,
     at: Vec<Option<u8>>,
@@ -29,7 +29,7 @@ impl<'a> Allocator<'a> {
         assembler: &'a mut Assembler,
         instructions: &[Instruction],
         homes: Vec<Home>,
-        lengths: Vec<Length>,
+        lengths: &'a [Length],
         room: &'a mut u32,
     ) {
         let mut uses = vec![Vec::new(); homes.len()];

@@ -20,7 +20,10 @@ pub(super) fn run(code: &mut Assembler, pool: &mut Pool, job: &Job, machine: Mac
     let quiet = unless(code, &job.when, machine);
     match &job.rest {
         Some(rest) => run_unless_it_rests(code, pool, job, rest, machine),
-        None => blocks(code, pool, job, machine, false),
+        None => {
+            let cut = Cut::best(pool, job, machine);
+            blocks(code, pool, job, &cut, machine, false);
+        }
     }
     let Some(quiet) = quiet else { return };
     let end = (!taken(job, machine).is_empty()).then(|| code.jump());
@@ -40,11 +43,7 @@ struct Cut {
 impl Cut {
     fn of(pool: &mut Pool, job: &Job, machine: Machine, unit: Unit) -> Cut {
         let lanes = machine.lanes(job.elements);
-        let elements = match machine.is_beside() {
-            true => job.elements * machine.runs,
-            false => job.elements,
-        };
-        let blocks = elements.div_ceil(lanes.elements() * unit.each());
+        let blocks = (job.elements * machine.runs).div_ceil(lanes.elements() * unit.each());
         Cut { lanes, unit, blocks, lowered: Lower::block(job, pool, blocks > 1, (machine, lanes, unit)) }
     }
 
@@ -89,8 +88,7 @@ fn has_halves(job: &Job, machine: Machine) -> bool {
 }
 
 /// A job for all blocks of elements, or for those in which something moves that it [rests](Rest) on: that is kept for the next time.
-fn blocks(code: &mut Assembler, pool: &mut Pool, job: &Job, machine: Machine, only_moved: bool) {
-    let cut = Cut::best(pool, job, machine);
+fn blocks(code: &mut Assembler, pool: &mut Pool, job: &Job, cut: &Cut, machine: Machine, only_moved: bool) {
     let (moves, step) = (cut.blocks > 1, cut.elements());
     if moves {
         code.clear_index();
@@ -116,8 +114,8 @@ fn blocks(code: &mut Assembler, pool: &mut Pool, job: &Job, machine: Machine, on
             code.vector(op::STORE_DQU, length, NOW, 0, Operand::Memory(was), None);
         }
     }
-    let Lowered { instructions, homes, lengths } = cut.lowered;
-    Allocator::emit(code, &instructions, homes, lengths, &mut pool.end);
+    let Lowered { instructions, homes, lengths } = &cut.lowered;
+    Allocator::emit(code, instructions, homes.clone(), lengths, &mut pool.end);
     stays.into_iter().for_each(|place| code.arrive(place));
     if moves {
         code.again(step as i32 * 4, (cut.blocks * step) as i32 * 4, start);
@@ -168,9 +166,10 @@ fn run_unless_it_rests(code: &mut Assembler, pool: &mut Pool, job: &Job, rest: &
         }
     }
     keep_outputs(code, job, machine);
+    let cut = Cut::best(pool, job, machine);
     if rest.others.iter().any(|kept| kept.each) {
         // Of many elements one or the other moves: the others stay.
-        blocks(code, pool, job, machine, true);
+        blocks(code, pool, job, &cut, machine, true);
     }
     let stayed = code.jump();
     code.arrive(high);
@@ -182,7 +181,7 @@ fn run_unless_it_rests(code: &mut Assembler, pool: &mut Pool, job: &Job, rest: &
         copy(code, [machine.word(from), machine.word(seen)], count * machine.runs, machine.longest);
     }
     code.arrive(run);
-    blocks(code, pool, job, machine, false);
+    blocks(code, pool, job, &cut, machine, false);
     code.arrive(stayed);
 }
 

@@ -69,9 +69,6 @@ impl Lanes {
     }
 }
 
-/// The order that takes pairs of words apart which two vectors have by turns.
-const UNMIXED: [u64; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
-
 /// A wide word: its two halves of the block, or twice the same.
 type Wide = [Virtual; 2];
 
@@ -94,7 +91,7 @@ struct Forms {
     /// Both, cut to the width.
     clean_narrow: Option<Virtual>,
     clean_wide: Option<Wide>,
-    /// Of a wide word, bits 32 and above, and whether they are clean.
+    /// Of a wide word, its upper half, and whether that is clean.
     high: Option<(Virtual, bool)>,
     /// Of one bit, as a number.
     number: Option<Virtual>,

@@ -1,10 +1,10 @@
 //! Leaves whose steps are drawn are the same to all engines: every operator, at every width.
 
-use crate::random::{word, words};
-use flashd_compiled::{Backend, Compiled, evaluate, simplified};
+use crate::random::{same_in_all_engines, word};
+use flashd_compiled::{evaluate, simplified};
 use flashd_hwmodel::catalogue::build;
 use flashd_hwmodel::netlist::{Operands, Operator, Step, Steps};
-use flashd_hwmodel::rtl::{Design as Modules, PortPlace};
+use flashd_hwmodel::rtl::Design as Modules;
 use flashd_spec::bits::ones;
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
@@ -149,30 +149,10 @@ fn drawn(rng: &mut ChaCha8Rng, before: &Steps) -> Steps {
 }
 
 fn same(modules: &Modules, seed: u64) {
-    let mut engines: Vec<Compiled> = (Backend::available().into_iter())
-        .map(|backend| {
-            let rng = RefCell::new(ChaCha8Rng::seed_from_u64(seed));
-            let changed = |_: usize, steps: Steps| drawn(&mut rng.borrow_mut(), &steps);
-            Compiled::with_steps(modules, backend, &changed).expect("no loop")
-        })
-        .collect();
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    for cycle in 0..6 {
-        for (place, port) in modules.ports.iter().enumerate().filter(|(_, port)| !port.output) {
-            let words = words(&mut rng, port, cycle, 4);
-            engines.iter_mut().for_each(|engine| engine.drive(PortPlace(place), &words));
-        }
-        engines.iter_mut().for_each(Compiled::settle);
-        for net in 0..modules.widths.len() as u32 {
-            let values: Vec<u64> = engines.iter().map(|engine| engine.value(net)).collect();
-            assert!(
-                values.windows(2).all(|pair| pair[0] == pair[1]),
-                "{}, seed {seed:#x}, cycle {cycle}, net {net}: {values:x?}",
-                modules.name
-            );
-        }
-        engines.iter_mut().for_each(Compiled::clock);
-    }
+    same_in_all_engines(modules, seed, 6, || {
+        let rng = RefCell::new(ChaCha8Rng::seed_from_u64(seed));
+        move |_: usize, steps: Steps| drawn(&mut rng.borrow_mut(), &steps)
+    });
 }
 
 /// Of 32 equal instances, as many as the longest vectors have elements of 16 bits, and of a few.

@@ -94,6 +94,35 @@ impl Pair {
     }
 }
 
+/// Runs a design in all engines, with the steps of its leaves changed: every net is the same in all of them, in every cycle.
+pub fn same_in_all_engines<C: Fn(usize, Steps) -> Steps>(
+    modules: &Design,
+    seed: u64,
+    cycles: usize,
+    changed: impl Fn() -> C,
+) {
+    let mut engines: Vec<Compiled> = (Backend::available().into_iter())
+        .map(|backend| Compiled::with_steps(modules, backend, &changed()).expect("no loop"))
+        .collect();
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    for cycle in 0..cycles {
+        for (place, port) in modules.ports.iter().enumerate().filter(|(_, port)| !port.output) {
+            let words = words(&mut rng, port, cycle, 4);
+            engines.iter_mut().for_each(|engine| engine.drive(PortPlace(place), &words));
+        }
+        engines.iter_mut().for_each(Compiled::settle);
+        for net in 0..modules.widths.len() as u32 {
+            let values: Vec<u64> = engines.iter().map(|engine| engine.value(net)).collect();
+            assert!(
+                values.windows(2).all(|pair| pair[0] == pair[1]),
+                "{}, seed {seed:#x}, cycle {cycle}, net {net}: {values:x?}",
+                modules.name
+            );
+        }
+        engines.iter_mut().for_each(Compiled::clock);
+    }
+}
+
 /// The words of a port in a cycle; of one bit, so often of eight times it is high.
 pub fn words(rng: &mut ChaCha8Rng, port: &DesignPort, cycle: usize, often: u32) -> Vec<u64> {
     let close = rng.random_ratio(1, 2);

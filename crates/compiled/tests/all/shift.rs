@@ -1,11 +1,11 @@
 //! Barrel shifters are shifts to the engine.
 
-use crate::random::{word, words};
-use flashd_compiled::{Backend, Compiled, evaluate, simplified};
+use crate::random::{same_in_all_engines, word};
+use flashd_compiled::{evaluate, simplified};
 use flashd_hwmodel::arith::fixed::shift_right_filled;
 use flashd_hwmodel::catalogue;
 use flashd_hwmodel::netlist::{Net, Operator, Step, Steps};
-use flashd_hwmodel::rtl::{Pins, PortPlace};
+use flashd_hwmodel::rtl::Pins;
 use flashd_hwmodel::word::Word;
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
@@ -61,26 +61,7 @@ fn bits_that_overlap_are_no_sign() {
         }
         steps
     };
-    let design = circuit.design();
-    let mut engines: Vec<Compiled> = (Backend::available().into_iter())
-        .map(|backend| Compiled::with_steps(&design, backend, &overlaps).expect("no loop"))
-        .collect();
-    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
-    for cycle in 0..20 {
-        for (place, port) in design.ports.iter().enumerate().filter(|(_, port)| !port.output) {
-            let words = words(&mut rng, port, cycle, 4);
-            engines.iter_mut().for_each(|engine| engine.drive(PortPlace(place), &words));
-        }
-        engines.iter_mut().for_each(Compiled::settle);
-        for net in 0..design.widths.len() as u32 {
-            let values: Vec<u64> = engines.iter().map(|engine| engine.value(net)).collect();
-            assert!(
-                values.windows(2).all(|pair| pair[0] == pair[1]),
-                "cycle {cycle}, net {net}: {values:x?}"
-            );
-        }
-        engines.iter_mut().for_each(Compiled::clock);
-    }
+    same_in_all_engines(&circuit.design(), SEED, 20, || overlaps);
 }
 
 #[test]

@@ -3,10 +3,13 @@
 use super::super::assembler::{Address, Length};
 use super::super::instruction::{Home, Instruction, Virtual};
 use super::super::op::{self, Code, Unit};
-use super::{Lanes, Lower, Part, UNMIXED, Wide};
+use super::{Lanes, Lower, Part, Wide};
 use crate::job::Source;
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::ones;
+
+/// The order that takes pairs of words apart which two vectors have by turns.
+const UNMIXED: [u64; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
 
 impl Lower<'_> {
     /// The low bits, as many as a narrow word has; above the width of such a word may be anything.
@@ -64,7 +67,7 @@ impl Lower<'_> {
     }
 
     /// Words of 16 bits from two vectors of 32: those of the first one below those of the second.
-    pub(super) fn beside_each_other(&mut self, [a, b]: Wide, part: Part) -> Virtual {
+    fn beside_each_other(&mut self, [a, b]: Wide, part: Part) -> Virtual {
         let below = self.constant(ones(16), true);
         let low = match part {
             Part::Alone => a,
@@ -79,7 +82,7 @@ impl Lower<'_> {
     }
 
     /// Words of two vectors, by a pattern, in each 128 bits.
-    pub(super) fn shuffle(&mut self, length: Length, [a, b]: Wide, pattern: u8) -> Virtual {
+    fn shuffle(&mut self, length: Length, [a, b]: Wide, pattern: u8) -> Virtual {
         let to = self.fresh(Home::None, length);
         let (code, byte) = (op::SHUFPS, Some(pattern));
         self.out.instructions.push(Instruction::Two { code, length, to, a, b, byte });
@@ -98,13 +101,6 @@ impl Lower<'_> {
                 self.spread_mask(mask)
             }
             (&Operator::Constant(value), _) => self.wide_constant(value),
-            _ if self.unit == Unit::Half => {
-                let narrow = self.narrow(i);
-                let second = self.shift(op::RIGHT, true, narrow, 16);
-                let kept = self.constant(ones(self.width(i)), true);
-                let first = self.two(op::AND, true, narrow, kept);
-                [first, if self.is_clean(i) { second } else { self.two(op::AND, true, second, kept) }]
-            }
             (&Operator::Input(place), _) => match self.job.sources[place as usize] {
                 // Straight from memory.
                 Source::Each(at) if self.lanes != Lanes::One => {
@@ -142,7 +138,7 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn spread_mask(&mut self, narrow: Virtual) -> Wide {
+    fn spread_mask(&mut self, narrow: Virtual) -> Wide {
         match self.unit {
             Unit::Word => self.extend(op::MOVSXDQ, narrow),
             Unit::Half => {
@@ -152,7 +148,7 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn extend(&mut self, code: Code, narrow: Virtual) -> Wide {
+    fn extend(&mut self, code: Code, narrow: Virtual) -> Wide {
         let length = self.length(true);
         let first = self.one(code, length, narrow);
         if self.parts() == 1 {
@@ -220,7 +216,7 @@ impl Lower<'_> {
     }
 
     /// The narrow word of which a bit tells whether it is more than zero.
-    pub(super) fn any_of(&self, i: u32) -> Option<u32> {
+    fn any_of(&self, i: u32) -> Option<u32> {
         let step = self.at(i);
         let word = match (&step.operator, &step.operands[..]) {
             (Operator::Any, &[word]) => word,

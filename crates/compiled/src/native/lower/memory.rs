@@ -40,11 +40,11 @@ impl Lower<'_> {
                 self.set_wide(i, [first, second], true);
             }
             (Source::Shared(at), false, _) => {
-                let narrow = self.fresh(home(op::BROADCASTD, at), length);
+                let narrow = self.fresh(home(self.codes.broadcast[0], at), length);
                 self.set(i, narrow, true);
             }
             (Source::Shared(at), true, _) => {
-                let wide = self.fresh(home(op::BROADCASTQ, at), length);
+                let wide = self.fresh(home(self.codes.broadcast[1], at), length);
                 self.set_wide(i, [wide; 2], true);
             }
             (Source::Each(at), false, _) => {

@@ -155,12 +155,11 @@ impl Lower<'_> {
             let result = self.two(code, false, a, b);
             return self.set_bits(i, result, clean);
         }
+        let (x, y) = (self.wide_number(a), self.wide_number(b));
         if self.unit == Unit::Half {
-            let (a, b) = (self.wide_number(a), self.wide_number(b));
-            let result = self.both(of_32_bits, a, b);
+            let result = self.both(of_32_bits, x, y);
             return self.set_wide(i, result, clean);
         }
-        let (x, y) = (self.wide_number(a), self.wide_number(b));
         let mut result = self.both(op::MULUDQ, x, y);
         // The upper words of either, times the lower one of the other; both together are beyond 64 bits.
         for (high, low, is_long) in [(x, y, wa > 32), (y, x, wb > 32)] {
