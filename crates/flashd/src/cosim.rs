@@ -19,11 +19,6 @@ use serde::Serialize;
 use std::io::{BufWriter, ErrorKind};
 use std::time::Instant;
 
-/// Keys that pass in the time that compiling a long core whole would take longer.
-const MOST_KEYS_IN_BLOCKS: u64 = 100_000;
-/// Keys that pass in the time that optimising a short core would take longer.
-const MOST_KEYS_UNOPTIMISED: u64 = 20_000;
-
 /// What `--core` selects here.
 #[derive(Args)]
 struct TargetFlags {
@@ -118,12 +113,7 @@ type Outcome = (Streamed, u64, Option<String>);
 fn compare(args: &CosimArgs, target: &Target, bar: &ProgressBar) -> Result<Row, Failure> {
     let layout = target.layout(Look::Ports).map_err(|e| Failure::input(format!("{}: {e}", target.name())))?;
     step(|| format!("{}: compile, or take what was compiled before", target.name()));
-    // What compiling saves, a long run would lose.
-    let compile = match args.keys {
-        keys if keys <= MOST_KEYS_UNOPTIMISED => Compile::Short,
-        keys if keys <= MOST_KEYS_IN_BLOCKS => Compile::Blocks,
-        _ => Compile::Whole,
-    };
+    let compile = Compile::for_keys(args.keys);
     let (simulator, compile_seconds) =
         Simulator::build(args.build.as_deref(), &layout, &target.files()?, compile)?;
     step(|| format!("{}: run", target.name()));

@@ -36,7 +36,21 @@ pub enum Compile {
     Short,
 }
 
+/// Keys that pass in the time that compiling a long core whole would take longer.
+const MOST_KEYS_IN_BLOCKS: u64 = 100_000;
+/// Keys that pass in the time that optimising a short core would take longer.
+const MOST_KEYS_UNOPTIMISED: u64 = 20_000;
+
 impl Compile {
+    /// For a stream of so many keys: what compiling saves, a long run would lose.
+    pub fn for_keys(keys: u64) -> Compile {
+        match keys {
+            _ if keys <= MOST_KEYS_UNOPTIMISED => Compile::Short,
+            _ if keys <= MOST_KEYS_IN_BLOCKS => Compile::Blocks,
+            _ => Compile::Whole,
+        }
+    }
+
     /// g++'s option for the code of the design.
     fn optimisation(self) -> &'static str {
         match self {
@@ -118,10 +132,9 @@ fn sources(layout: &Layout, files: &[GeneratedFile], compile: Compile) -> Vec<(S
 /// What a simulator is made from, in short.
 fn digest(versions: &str, sources: &[(String, String)], compile: Compile) -> String {
     let mut hash = Sha256::new();
-    let recipe = [("recipe", include_str!("build.rs")), ("optimisation", compile.optimisation())];
-    for (name, text) in [("tools", versions)]
+    let recipe = include_str!("build.rs");
+    for (name, text) in [("tools", versions), ("recipe", recipe), ("optimisation", compile.optimisation())]
         .into_iter()
-        .chain(recipe)
         .chain(sources.iter().map(|(name, text)| (name.as_str(), text.as_str())))
     {
         hash.update(format!("{name} {}\n", text.len()));

@@ -134,7 +134,8 @@ impl Case<'_> {
         let layout = target.layout(Look::Ports).map_err(|e| problem(&e))?;
         let files = target.files().map_err(|e| problem(&e))?;
         let (simulator, _) =
-            Simulator::build(Some(folder), &layout, &files, Compile::Short).map_err(|e| problem(&e))?;
+            Simulator::build(Some(folder), &layout, &files, Compile::for_keys(self.args.keys))
+                .map_err(|e| problem(&e))?;
         let mut process = simulator.start().map_err(|e| problem(&e))?;
         let pipe = std::io::BufWriter::new(process.input().map_err(|e| problem(&e))?);
         let stream = Stream::of(rng.random(), self.args.keys);
