@@ -32,6 +32,7 @@ mod head;
 mod lanes;
 mod merge;
 mod model;
+mod parallel;
 mod recurrence;
 mod result;
 mod round;

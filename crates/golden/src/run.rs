@@ -4,6 +4,7 @@ use crate::bias::KeyBiases;
 use crate::block::{BLOCK, DotUnit};
 use crate::head::Head;
 use crate::lanes::Lanes;
+use crate::parallel::{self, piece};
 use crate::recurrence::{KeyScore, Recurrence};
 use crate::result::{Action, PartialState, QueryResult, Step};
 use crate::round::encode;
@@ -11,7 +12,6 @@ use crate::rows::{Special, any_special, tail_words};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
-use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -70,7 +70,7 @@ where
         for &exponent in v_exponents {
             values.entry(exponent).or_insert_with(|| self.values(v, exponent));
         }
-        let block = |(number, q): (usize, &[u64])| {
+        let block = |number| {
             let numbers = number * BLOCK..lengths.len().min((number + 1) * BLOCK);
             let q_special = &q_special[numbers.clone()];
             let mut queries: Vec<Query<R, L>> = numbers
@@ -89,7 +89,7 @@ where
                 .collect();
             let first = queries.iter().map(|query| query.keys.start).min().unwrap_or(0);
             let longest = queries.iter().map(|query| query.keys.end).max().unwrap_or(0);
-            let mut dots = self.dot.block(q);
+            let mut dots = self.dot.block(piece(q, BLOCK * dk, number));
             for key in first..longest {
                 let dots = dots.dots(key);
                 for (i, ((query, number), dot)) in
@@ -111,8 +111,7 @@ where
             }
             queries.into_iter().map(|query| self.finish(query)).collect::<Vec<_>>()
         };
-        let blocks: Vec<_> = q.par_chunks(BLOCK * dk).enumerate().map(block).collect();
-        blocks.into_iter().flatten().collect()
+        parallel::collect(q.len().div_ceil(BLOCK * dk), &block).into_iter().flatten().collect()
     }
 
     fn values(&self, v: &[u64], exponent: u64) -> Values<L::Value> {

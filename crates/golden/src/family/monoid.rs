@@ -1,6 +1,6 @@
 //! Attention as a monoid: partial results that combine in any bracketing.
 
-use rayon::prelude::*;
+use crate::parallel;
 
 /// Partial results of one query over disjoint sets of keys. `combine` is associative and commutative in exact arithmetic; the identity is the result over no
 /// keys.
@@ -39,7 +39,7 @@ pub fn fold_parallel<M: Monoid>(items: &[M], d: usize) -> M {
         [item] => item.clone(),
         _ => {
             let (left, right) = items.split_at(items.len() / 2);
-            let (left, right) = rayon::join(|| fold_parallel(left, d), || fold_parallel(right, d));
+            let (left, right) = parallel::join(|| fold_parallel(left, d), || fold_parallel(right, d));
             left.combine(&right)
         }
     }
@@ -74,7 +74,7 @@ pub fn prefixes_parallel<M: Monoid>(items: &[M]) -> Vec<M> {
             Some(before) => results[before].combine(&results[i]),
             None => results[i].clone(),
         };
-        results = (0..results.len()).into_par_iter().map(pass).collect();
+        results = parallel::collect(results.len(), &pass);
         distance *= 2;
     }
     results

@@ -8,8 +8,8 @@ use super::layout::Layout;
 use super::operands::{PIECE, Survey};
 use super::watch::{Steps, Tally};
 use crate::block::Block;
+use crate::parallel::{self, piece};
 use crate::result::{PartialState, QueryResult};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// The values of a run, as its blocks read them.
@@ -126,8 +126,9 @@ impl<C: BlockCore> AnyCore for C {
         let mut all = Vec::new();
         if !by_tile {
             all = vec![C::Value::default(); v.len()];
-            let pieces = all.par_chunks_mut(PIECE).zip(v.par_chunks(PIECE));
-            pieces.for_each(|(values, v)| self.convert(isa, v, exponent, values));
+            parallel::fill(&mut all, PIECE, &|number, values| {
+                self.convert(isa, piece(v, PIECE, number), exponent, values);
+            });
         }
         Box::new(Values { core: self, source, all })
     }

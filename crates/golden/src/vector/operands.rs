@@ -2,10 +2,10 @@
 
 use super::isa::{Isa, Kernel};
 use crate::block::{BLOCK, Block};
+use crate::parallel::{self, piece};
 use crate::round::{biased_exponent, pow2};
 use crate::rows::Special;
 use flashd_spec::format::{Format, Subnormals};
-use rayon::prelude::*;
 
 /// Elements that a thread converts at a time.
 pub(crate) const PIECE: usize = 1 << 14;
@@ -27,8 +27,9 @@ pub(crate) fn convert<C: Convert>(isa: Isa, bits: &[u64], by: &C, numbers: &mut 
 /// Converts encodings on the threads of the current rayon pool.
 pub fn convert_all<C: Convert>(isa: Isa, bits: &[u64], by: &C) -> Vec<C::Number> {
     let mut numbers = vec![C::Number::default(); bits.len()];
-    let pieces = numbers.par_chunks_mut(PIECE).zip(bits.par_chunks(PIECE));
-    pieces.for_each(|(numbers, bits)| convert(isa, bits, by, numbers));
+    parallel::fill(&mut numbers, PIECE, &|number, numbers| {
+        convert(isa, piece(bits, PIECE, number), by, numbers);
+    });
     numbers
 }
 
@@ -190,8 +191,9 @@ impl Survey {
     pub fn of_encodings(isa: Isa, format: Format, d: usize, bits: &[u64]) -> Survey {
         let mut rows = vec![Row::default(); bits.len() / d];
         let together = PIECE.div_ceil(d);
-        let pieces = rows.par_chunks_mut(together).zip(bits.par_chunks(together * d));
-        pieces.for_each(|(rows, bits)| isa.run(Rows { format, d, rows, bits }));
+        parallel::fill(&mut rows, together, &|number, rows| {
+            isa.run(Rows { format, d, rows, bits: piece(bits, together * d, number) });
+        });
         let most = format.max_finite() as u32;
         let special: Vec<bool> = rows.iter().map(|row| row.top > most).collect();
         let largest: Vec<u32> = rows.iter().map(|row| row.largest).collect();

@@ -10,10 +10,10 @@ use super::watch::{Monitor, RESTORE, StepCounts, Steps, Tally};
 use crate::bias::{Bias, KeyBiases};
 use crate::block::BLOCK;
 use crate::head::Head;
+use crate::parallel::{self, piece};
 use crate::result::QueryResult;
 use crate::rows::tail_words;
 use flashd_spec::numerics::Numerics;
-use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ pub(super) fn both<A: Send, B: Send>(
     a: impl FnOnce() -> A + Send,
     b: impl FnOnce() -> B + Send,
 ) -> (A, B) {
-    if small { (a(), b()) } else { rayon::join(a, b) }
+    if small { (a(), b()) } else { parallel::join(a, b) }
 }
 
 /// Results and counts of a run, query by query.
@@ -102,8 +102,8 @@ impl Task<'_> {
             // A block goes through all keys from the first to the last of any of its queries.
             queries.sort_by_key(|&query| self.head.keys(query).start);
             let values = first.take().unwrap_or_else(|| prepare(exponent));
-            let block = |queries: &[usize]| self.block(&unit, &values, queries);
-            let blocks: Vec<_> = queries.par_chunks(BLOCK).map(block).collect();
+            let block = |number| self.block(&unit, &values, piece(&queries, BLOCK, number));
+            let blocks = parallel::collect(queries.len().div_ceil(BLOCK), &block);
             for (query, (result, counts)) in queries.iter().zip(blocks.into_iter().flatten()) {
                 run.results[*query] = result;
                 run.counts[*query] = counts;

@@ -171,48 +171,77 @@ impl<F: Function<I, O>, const I: usize, const O: usize> FunctionLeaf<F, I, O> {
     }
 }
 
+// There are some two hundred functions, and all of this is compiled for each of them: what does not depend on the function is below.
 impl<F: Function<I, O>, const I: usize, const O: usize> Leaf for FunctionLeaf<F, I, O> {
     fn tag(&self) -> Tag {
         Tag::module(self.function.name(), self.function.doc())
     }
 
     fn inputs(&self) -> Vec<Pins> {
-        let names = self.function.ports().0;
-        names.into_iter().zip(self.inputs).map(|(name, width)| Pins::word(name, width)).collect()
+        scalar_ports(&self.function.ports().0, &self.inputs)
     }
 
     fn outputs(&self) -> Vec<Pins> {
-        let (names, widths) = (self.function.ports().1, self.function.widths().1);
-        names.into_iter().zip(widths).map(|(name, width)| Pins::word(name, width)).collect()
+        scalar_ports(&self.function.ports().1, &self.function.widths().1)
     }
 
     #[inline]
     fn eval(&self, inputs: &[u64], outputs: &mut [u64]) {
-        let (Ok(inputs), Ok(outputs)) = (<&[u64; I]>::try_from(inputs), <&mut [u64; O]>::try_from(outputs))
-        else {
-            unreachable!("a function has as many ports as it says");
-        };
-        let words = std::array::from_fn(|i| Num::new(self.inputs[i], inputs[i]));
-        *outputs = self.function.eval::<Num>(words).map(Num::value);
+        store(self.function.eval(numbers(&self.inputs, inputs)), outputs);
     }
 
     fn verilog(&self) -> String {
         let (inputs, outputs) = self.function.ports();
-        let results: Vec<(String, Net)> = outputs.map(String::from).into_iter().zip(self.netlist()).collect();
-        verilog_body(&inputs, &results)
+        let texts = outputs.iter().map(ToString::to_string).collect();
+        body(&inputs, texts, self.netlist())
     }
 
     fn netlist(&self) -> Vec<Net> {
-        let inputs = self.function.ports().0;
-        let words = std::array::from_fn(|i| Net::input(inputs[i], self.inputs[i]));
-        self.function.eval::<Net>(words).into()
+        self.function.eval(nets(&self.function.ports().0, &self.inputs)).into()
     }
 
     fn at_rest(&self) -> Option<(usize, usize)> {
-        let (gate, ignored) = self.function.at_rest()?;
-        let place = |name| self.function.ports().0.iter().position(|port| *port == name);
-        place(gate).zip(place(ignored))
+        place_each(&self.function.ports().0, self.function.at_rest()?)
     }
+}
+
+/// Ports of one word each.
+fn scalar_ports(names: &[&'static str], widths: &[u32]) -> Vec<Pins> {
+    names.iter().zip(widths).map(|(name, &width)| Pins::word(name, width)).collect()
+}
+
+/// The words of as many ports.
+#[inline]
+fn numbers<const I: usize>(widths: &[u32; I], values: &[u64]) -> [Num; I] {
+    let Ok(values) = <&[u64; I]>::try_from(values) else {
+        unreachable!("a function has as many inputs as it says");
+    };
+    std::array::from_fn(|i| Num::new(widths[i], values[i]))
+}
+
+/// Writes the values of words where they belong.
+#[inline]
+fn store<const O: usize>(words: [Num; O], values: &mut [u64]) {
+    assert_eq!(values.len(), O, "a function has as many outputs as it says");
+    for (value, word) in values.iter_mut().zip(&words) {
+        *value = word.value();
+    }
+}
+
+/// Input ports as words of a netlist.
+fn nets<const I: usize>(names: &[&'static str; I], widths: &[u32; I]) -> [Net; I] {
+    std::array::from_fn(|i| Net::input(names[i], widths[i]))
+}
+
+/// The body of a Verilog module that drives each output, as it is written, by a net.
+fn body(inputs: &[&str], outputs: Vec<String>, nets: Vec<Net>) -> String {
+    verilog_body(inputs, &outputs.into_iter().zip(nets).collect::<Vec<_>>())
+}
+
+/// The places of two ports.
+fn place_each(ports: &[&str], (gate, ignored): (&str, &str)) -> Option<(usize, usize)> {
+    let place = |name| ports.iter().position(|port| *port == name);
+    place(gate).zip(place(ignored))
 }
 
 /// A combinational function whose ports are vectors of words.
@@ -267,9 +296,8 @@ impl<F: VectorFunction> Leaf for VectorLeaf<F> {
 
     fn verilog(&self) -> String {
         let texts = self.outputs.iter().flat_map(|pins| (0..pins.count()).map(|i| pins.text(i)));
-        let results: Vec<(String, Net)> = texts.zip(self.netlist()).collect();
         let names: Vec<&str> = self.inputs.iter().map(|pins| pins.name).collect();
-        verilog_body(&names, &results)
+        body(&names, texts.collect(), self.netlist())
     }
 
     fn netlist(&self) -> Vec<Net> {

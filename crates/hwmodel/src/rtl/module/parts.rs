@@ -27,8 +27,9 @@ impl Module {
         function: F,
         inputs: [Wire; I],
     ) -> [Wire; O] {
-        let outputs = self.add_leaf(name.into(), Arc::new(FunctionLeaf::new(function)), &inputs);
-        std::array::from_fn(|i| outputs[i])
+        self.add_leaf(name.into(), Arc::new(FunctionLeaf::new(function)), &inputs)
+            .try_into()
+            .unwrap_or_else(wrong_count)
     }
 
     /// Adds a vector of functions with one output each; element i reads `inputs[i]`.
@@ -157,11 +158,19 @@ impl Module {
 
     /// A part that is itself a module. `body` describes it: it declares inputs, adds parts and hands out outputs.
     pub fn part<R>(&mut self, name: impl Into<Name>, tag: Tag, body: impl FnOnce(&mut Module) -> R) -> R {
-        let name = name.into();
+        let mut part = self.begin_part(tag);
+        let result = body(&mut part);
+        self.end_part(name.into(), part);
+        result
+    }
+
+    fn begin_part(&self, tag: Tag) -> Module {
         let first_output = self.slots.len() as u32;
         let around = Around { id: self.id, reset: self.reset, first_output, outputs: Vec::new() };
-        let mut part = Module::new(tag, Some(around));
-        let result = body(&mut part);
+        Module::new(tag, Some(around))
+    }
+
+    fn end_part(&mut self, name: Name, mut part: Module) {
         // In the order of the calls of output, which may differ from port order.
         let widths = part.around.as_mut().map(|around| std::mem::take(&mut around.outputs));
         widths.into_iter().flatten().for_each(|width| _ = self.slot(width, Driver::Own));
@@ -179,7 +188,6 @@ impl Module {
             self.watches.push(Watched { path, ..watched.clone() });
         }
         self.add_node(name, Kind::Module(Box::new(circuit)), inputs, outputs);
-        result
     }
 
     fn add(&mut self, name: Name, kind: Kind, inputs: &[Wire], outputs: &[u32]) -> Vec<Wire> {
@@ -211,4 +219,9 @@ impl Module {
         }
         self.nodes.push(node);
     }
+}
+
+/// What a leaf says of its outputs is checked where it is made.
+pub(super) fn wrong_count<const N: usize>(wires: Vec<Wire>) -> [Wire; N] {
+    unreachable!("{} wires instead of {N}", wires.len())
 }
