@@ -72,13 +72,24 @@ fn testbenches_of_every_kind_of_design_pass() {
 
 /// What is compared inside has a name in the Verilog of every kind of datapath, which Icarus finds.
 #[test]
+fn a_core_of_each_design_is_compared_inside() {
+    compared_inside(&["--design flash-d --d 3", "--design fa2 --d 3"]);
+}
+
+#[test]
+#[ignore = "cargo xtask cosim runs every variant's testbench, which looks inside"]
 fn every_variant_is_compared_inside() {
     let list =
         Command::new(env!("CARGO_BIN_EXE_flashd")).args(["list", "--variants", "--d", "3"]).output().unwrap();
     let list = String::from_utf8(list.stdout).unwrap();
     let variants: Vec<&str> = list.lines().filter(|flags| flags.contains("bf16")).collect();
     assert!(variants.len() > 9, "{list}");
-    for flags in variants {
+    compared_inside(&variants);
+}
+
+/// Testbenches look inside the core unless they are asked not to, and then check less.
+fn compared_inside(cores: &[&str]) {
+    for flags in cores {
         let (folder, name) = generate(&format!("{flags} --keys 40"));
         let inside = passed(&verdict(folder.path(), &name));
         let testbench = fs::read_to_string(folder.path().join(format!("{name}_tb.v"))).unwrap();
