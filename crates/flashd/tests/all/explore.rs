@@ -82,6 +82,7 @@ fn words<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
 }
 
 #[test]
+#[ignore = "a quarter of a minute"]
 fn formats_are_compared_with_one_another() {
     let (text, result) = errors("configs/grids/formats.json", &[]);
     let formats =
