@@ -222,6 +222,6 @@ impl Module {
 }
 
 /// What a leaf says of its outputs is checked where it is made.
-pub(super) fn wrong_count<const N: usize>(wires: Vec<Wire>) -> [Wire; N] {
+fn wrong_count<const N: usize>(wires: Vec<Wire>) -> [Wire; N] {
     unreachable!("{} wires instead of {N}", wires.len())
 }
