@@ -275,22 +275,26 @@ class Core:
         """
         return self._core.steps()
 
-    def verilog(self):
-        """The Verilog of the core, as `flashd generate` writes it."""
-        return self.files()[f"{self.name}.v"]
+    def verilog(self, *, prefix=None):
+        """The Verilog of the core, as `flashd generate` writes it.
+
+        Names of modules begin with `prefix`; by default with the name of the core, and with nothing if `prefix` is "none".
+        """
+        # The Verilog is the first file.
+        return next(iter(self.files(prefix=prefix).values()))
 
     @property
     def manifest(self):
         """What a program needs to know of the Verilog: ports, latencies, widths, modules."""
         return json.loads(self.files()[f"{self.name}.json"])
 
-    def files(self):
-        """All files that `flashd generate` writes, by their names."""
-        return dict(self._core.files())
+    def files(self, *, prefix=None):
+        """All files that `flashd generate` writes, by their names; `prefix` as in `verilog`."""
+        return dict(self._core.files(prefix))
 
-    def write(self, folder):
+    def write(self, folder, *, prefix=None):
         """Writes them into a folder; returns their paths."""
-        return self._core.write(folder)
+        return self._core.write(folder, prefix)
 
 
 def _spread(name, x, shape):

@@ -347,13 +347,15 @@ impl Core {
     }
 
     /// Names and texts of the files that `flashd generate` writes.
-    fn files(&self, py: Python) -> PyResult<Vec<(String, String)>> {
-        let files = py.detach(|| flashd_api::guarded(|| self.0.files())).map_err(raised)?;
+    #[pyo3(signature = (prefix=None))]
+    fn files(&self, py: Python, prefix: Option<&str>) -> PyResult<Vec<(String, String)>> {
+        let files = py.detach(|| flashd_api::guarded(|| self.0.files(prefix))).map_err(raised)?;
         Ok(files.into_iter().map(|file| (file.name, file.text)).collect())
     }
 
-    fn write(&self, py: Python, folder: PathBuf) -> PyResult<Vec<String>> {
-        py.detach(|| flashd_api::guarded(|| self.0.write(&folder))).map_err(raised)
+    #[pyo3(signature = (folder, prefix=None))]
+    fn write(&self, py: Python, folder: PathBuf, prefix: Option<&str>) -> PyResult<Vec<String>> {
+        py.detach(|| flashd_api::guarded(|| self.0.write(&folder, prefix))).map_err(raised)
     }
 
     fn steps(&self) -> Steps {

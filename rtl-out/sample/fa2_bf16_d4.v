@@ -116,23 +116,27 @@ module fa2_bf16_d4 (
         end
     end
 
-    bf16_any_special_4 u_q_special (.x(q), .any(q_special));
-    bf16_any_special_4 u_k_special (.x(k), .any(k_special));
+    fa2_bf16_d4_bf16_any_special_4 u_q_special (.x(q), .any(q_special));
+    fa2_bf16_d4_bf16_any_special_4 u_k_special (.x(k), .any(k_special));
     // The key after k_last (or after reset) is a first key; a key is invalid with its query.
     assign control_flags_next_expect_first = k_valid ? k_last : control_expect_first_q;
     assign control_flags_invalid = k_special | control_q_special_q;
-    bf16_fused_dot_product_4 u_score_fused_0 (
+    fa2_bf16_d4_bf16_fused_dot_product_4 u_score_fused_0 (
         .clk(clk),
         .q(q_q),
         .k(k),
         .total(score_fused_total),
         .carry(score_fused_carry)
     );
-    total_to_score_24 u_score_exact_0 (.total(score_fused_total), .carry(score_fused_carry), .natural(score_exact));
-    score_base_2_20 u_score_base_2 (.natural(score_exact), .score(score_base_2));
+    fa2_bf16_d4_total_to_score_24 u_score_exact_0 (
+        .total(score_fused_total),
+        .carry(score_fused_carry),
+        .natural(score_exact)
+    );
+    fa2_bf16_d4_score_base_2_20 u_score_base_2 (.natural(score_exact), .score(score_base_2));
     // end = valid and last.
     assign finish = flags_valid_q[2] & flags_last_q[2];
-    softmax_m11 u_weight_softmax (
+    fa2_bf16_d4_softmax_m11 u_weight_softmax (
         .clk(clk),
         .rst(rst),
         .score(score_base_2),
@@ -148,7 +152,7 @@ module fa2_bf16_d4 (
         .r(weight_softmax_r),
         .right(weight_softmax_right)
     );
-    shared_factor_m11 u_weight_factor (
+    fa2_bf16_d4_shared_factor_m11 u_weight_factor (
         .r(weight_softmax_r),
         .right(weight_softmax_right),
         .e(weight_softmax_e),
@@ -157,8 +161,8 @@ module fa2_bf16_d4 (
         .factor(weight_factor_factor),
         .take(weight_factor_take)
     );
-    bf16_any_special_4 u_v_special (.x(v), .any(v_special));
-    fa2_shared_lane_bf16_e8f11_group_4 u_group_0 (
+    fa2_bf16_d4_bf16_any_special_4 u_v_special (.x(v), .any(v_special));
+    fa2_bf16_d4_fa2_shared_lane_bf16_e8f11_group_4 u_group_0 (
         .clk(clk),
         .rst(rst),
         .update(weight_softmax_update),
@@ -178,7 +182,7 @@ module fa2_bf16_d4 (
 endmodule
 
 // 4 lanes and their copies of the scalar registers.
-module fa2_shared_lane_bf16_e8f11_group_4 (
+module fa2_bf16_d4_fa2_shared_lane_bf16_e8f11_group_4 (
     input  wire clk,
     input  wire rst,
     input  wire update,
@@ -219,7 +223,7 @@ module fa2_shared_lane_bf16_e8f11_group_4 (
         end
     end
 
-    fa2_shared_lane_bf16_e8f11 u_lane_0 (
+    fa2_bf16_d4_fa2_shared_lane_bf16_e8f11 u_lane_0 (
         .clk(clk),
         .v(v[16*0 +: 16]),
         .e(e_q),
@@ -229,7 +233,7 @@ module fa2_shared_lane_bf16_e8f11_group_4 (
         .done(finish_q),
         .o(o[16*0 +: 16])
     );
-    fa2_shared_lane_bf16_e8f11 u_lane_1 (
+    fa2_bf16_d4_fa2_shared_lane_bf16_e8f11 u_lane_1 (
         .clk(clk),
         .v(v[16*1 +: 16]),
         .e(e_q),
@@ -239,7 +243,7 @@ module fa2_shared_lane_bf16_e8f11_group_4 (
         .done(finish_q),
         .o(o[16*1 +: 16])
     );
-    fa2_shared_lane_bf16_e8f11 u_lane_2 (
+    fa2_bf16_d4_fa2_shared_lane_bf16_e8f11 u_lane_2 (
         .clk(clk),
         .v(v[16*2 +: 16]),
         .e(e_q),
@@ -249,7 +253,7 @@ module fa2_shared_lane_bf16_e8f11_group_4 (
         .done(finish_q),
         .o(o[16*2 +: 16])
     );
-    fa2_shared_lane_bf16_e8f11 u_lane_3 (
+    fa2_bf16_d4_fa2_shared_lane_bf16_e8f11 u_lane_3 (
         .clk(clk),
         .v(v[16*3 +: 16]),
         .e(e_q),
@@ -262,7 +266,7 @@ module fa2_shared_lane_bf16_e8f11_group_4 (
 endmodule
 
 // One element of o: o <- moved ? o * e + v : o + v * e; result = o * scale by the same multiplier.
-module fa2_shared_lane_bf16_e8f11 (
+module fa2_bf16_d4_fa2_shared_lane_bf16_e8f11 (
     input  wire clk,
     input  wire [15:0] v,
     input  wire [19:0] e,
@@ -304,16 +308,16 @@ module fa2_shared_lane_bf16_e8f11 (
     assign operands_addend = moved ? operands_v_wide : operands_o_before;
     // y = scale ? o : multiplicand.
     assign operand = done ? o_q : operands_multiplicand;
-    e8f11_e9f13_factor_product u_product (.a(operand), .factor(e), .y(product));
-    e8f11_e9f13_e8f11_add_finite u_sum (.a(operands_addend), .b(product), .y(sum));
+    fa2_bf16_d4_e8f11_e9f13_factor_product u_product (.a(operand), .factor(e), .y(product));
+    fa2_bf16_d4_e8f11_e9f13_e8f11_add_finite u_sum (.a(operands_addend), .b(product), .y(sum));
     // o_next = load ? v : sum.
     assign select = load ? {value, 4'h0} : sum;
-    e9f13_to_bf16 u_narrow (.a(product), .y(narrow));
+    fa2_bf16_d4_e9f13_to_bf16 u_narrow (.a(product), .y(narrow));
     assign o = result_q;
 endmodule
 
 // y = a, rounded from e9f13 to bf16.
-module e9f13_to_bf16 (
+module fa2_bf16_d4_e9f13_to_bf16 (
     input  wire [22:0] a,
     output wire [15:0] y
 );
@@ -332,7 +336,7 @@ endmodule
 
 // y = a + b  (a: e8f11, b: e9f13, y: e8f11, round to nearest even, saturating).
 // Operands are finite.
-module e8f11_e9f13_e8f11_add_finite (
+module fa2_bf16_d4_e8f11_e9f13_e8f11_add_finite (
     input  wire [19:0] a,
     input  wire [22:0] b,
     output wire [19:0] y
@@ -382,7 +386,7 @@ module e8f11_e9f13_e8f11_add_finite (
 endmodule
 
 // y = a * m * 2^-(10 + right), factor = {right, m}, rounded to e9f13.
-module e8f11_e9f13_factor_product (
+module fa2_bf16_d4_e8f11_e9f13_factor_product (
     input  wire [19:0] a,
     input  wire [19:0] factor,
     output wire [22:0] y
@@ -405,7 +409,7 @@ endmodule
 
 // factor = finish ? r * 2^-right : e, as {right, m}; the next step of a finished query's lanes is a first
 // key or none, which needs no factor.
-module shared_factor_m11 (
+module fa2_bf16_d4_shared_factor_m11 (
     /* verilator lint_off UNUSEDSIGNAL */
     input  wire [16:0] r,
     /* verilator lint_on UNUSEDSIGNAL */
@@ -432,7 +436,7 @@ endmodule
 
 // m <- max(m, s); e = 2^-|s - m| is the factor of the old state where m moved, else of the new value;
 // l <- moved ? l * e + 1 : l + e.
-module softmax_m11 (
+module fa2_bf16_d4_softmax_m11 (
     input  wire clk,
     input  wire rst,
     input  wire [19:0] score,
@@ -521,9 +525,15 @@ module softmax_m11 (
     // update = valid and not (s - m <= -17.3125); a first key always updates.
     wire updates_far = maximum_distance >= 20'h4540;
     assign updates = valid & ((first | maximum_moved) | ~updates_far);
-    exp_weight_m11 u_exponential (.distance(distance_q), .first(exp_first_q), .e(exponential));
-    running_sum_next_m11 u_sum_sum (.sum(sum_sum_q), .e(e_q), .moved(moved_q), .first(first_q), .sum_next(sum_sum));
-    sum_reciprocal_35_bf16 u_sum_reciprocal (.sum(sum_sum_q), .finish(finish), .r(r), .right(right));
+    fa2_bf16_d4_exp_weight_m11 u_exponential (.distance(distance_q), .first(exp_first_q), .e(exponential));
+    fa2_bf16_d4_running_sum_next_m11 u_sum_sum (
+        .sum(sum_sum_q),
+        .e(e_q),
+        .moved(moved_q),
+        .first(first_q),
+        .sum_next(sum_sum)
+    );
+    fa2_bf16_d4_sum_reciprocal_35_bf16 u_sum_reciprocal (.sum(sum_sum_q), .finish(finish), .r(r), .right(right));
     assign step = step_q;
     assign reads = update_q;
     assign update = update_q;
@@ -534,7 +544,7 @@ endmodule
 
 // 1 / sum = r * 2^-right, r in (1/2, 1] with 16 fraction bits: 16 PWL segments, 0 Newton steps.
 // The sum has 18 fraction bits; the unit rests unless it is final.
-module sum_reciprocal_35_bf16 (
+module fa2_bf16_d4_sum_reciprocal_35_bf16 (
     input  wire [34:0] sum,
     input  wire finish,
     output wire [16:0] r,
@@ -602,7 +612,7 @@ module sum_reciprocal_35_bf16 (
 endmodule
 
 // The maximum moved: sum * e + 1.  It stayed: sum + e.  First key: 1.  Saturating fixed point.
-module running_sum_next_m11 (
+module fa2_bf16_d4_running_sum_next_m11 (
     input  wire [34:0] sum,
     input  wire [19:0] e,
     input  wire moved,
@@ -622,7 +632,7 @@ module running_sum_next_m11 (
 endmodule
 
 // e = {right, m}: 2^-distance = m * 2^-(10 + right); 1 for a first key.
-module exp_weight_m11 (
+module fa2_bf16_d4_exp_weight_m11 (
     input  wire [19:0] distance,
     input  wire first,
     output wire [19:0] e
@@ -670,7 +680,7 @@ module exp_weight_m11 (
 endmodule
 
 // score = natural * log2(e), 9 integer and 10 fraction bits, rounded half up, saturating.
-module score_base_2_20 (
+module fa2_bf16_d4_score_base_2_20 (
     input  wire [21:0] natural,
     output wire [19:0] score
 );
@@ -684,7 +694,7 @@ module score_base_2_20 (
 endmodule
 
 // natural = total + carry, 9 integer and 12 fraction bits, saturating.
-module total_to_score_24 (
+module fa2_bf16_d4_total_to_score_24 (
     input  wire [23:0] total,
     input  wire carry,
     output wire [21:0] natural
@@ -698,7 +708,7 @@ module total_to_score_24 (
 endmodule
 
 // total + carry = sum of q[i] * k[i], d = 4, every product rounded to fixed point.
-module bf16_fused_dot_product_4 (
+module fa2_bf16_d4_bf16_fused_dot_product_4 (
     input  wire clk,
     input  wire [63:0] q,
     input  wire [63:0] k,
@@ -717,17 +727,17 @@ module bf16_fused_dot_product_4 (
         tree_carry_q <= tree_sum_carry;
     end
 
-    bf16_term u_term_0 (.a(q[16*0 +: 16]), .b(k[16*0 +: 16]), .x(term_x[22*0 +: 22]), .c(term_c[0]));
-    bf16_term u_term_1 (.a(q[16*1 +: 16]), .b(k[16*1 +: 16]), .x(term_x[22*1 +: 22]), .c(term_c[1]));
-    bf16_term u_term_2 (.a(q[16*2 +: 16]), .b(k[16*2 +: 16]), .x(term_x[22*2 +: 22]), .c(term_c[2]));
-    bf16_term u_term_3 (.a(q[16*3 +: 16]), .b(k[16*3 +: 16]), .x(term_x[22*3 +: 22]), .c(term_c[3]));
-    term_sum_4_22 u_tree_sum_0 (.x(term_x), .c(term_c), .y(tree_sum_y), .carry(tree_sum_carry));
+    fa2_bf16_d4_bf16_term u_term_0 (.a(q[16*0 +: 16]), .b(k[16*0 +: 16]), .x(term_x[22*0 +: 22]), .c(term_c[0]));
+    fa2_bf16_d4_bf16_term u_term_1 (.a(q[16*1 +: 16]), .b(k[16*1 +: 16]), .x(term_x[22*1 +: 22]), .c(term_c[1]));
+    fa2_bf16_d4_bf16_term u_term_2 (.a(q[16*2 +: 16]), .b(k[16*2 +: 16]), .x(term_x[22*2 +: 22]), .c(term_c[2]));
+    fa2_bf16_d4_bf16_term u_term_3 (.a(q[16*3 +: 16]), .b(k[16*3 +: 16]), .x(term_x[22*3 +: 22]), .c(term_c[3]));
+    fa2_bf16_d4_term_sum_4_22 u_tree_sum_0 (.x(term_x), .c(term_c), .y(tree_sum_y), .carry(tree_sum_carry));
     assign total = tree_sum_q;
     assign carry = tree_carry_q;
 endmodule
 
 // y + carry = sum of 4 terms x + c, signed.
-module term_sum_4_22 (
+module fa2_bf16_d4_term_sum_4_22 (
     input  wire [87:0] x,
     input  wire [3:0] c,
     output wire [23:0] y,
@@ -748,7 +758,7 @@ endmodule
 
 // x + c = a * b * 2^11 rounded to an integer, half away from zero, |x + c| <= 2^21;
 // a from the query register, b from the key port; Inf and NaN count as 0.
-module bf16_term (
+module fa2_bf16_d4_bf16_term (
     input  wire [15:0] a,
     input  wire [15:0] b,
     output wire [21:0] x,
@@ -775,7 +785,7 @@ module bf16_term (
 endmodule
 
 // any = some element of x is Inf or NaN.
-module bf16_any_special_4 (
+module fa2_bf16_d4_bf16_any_special_4 (
     /* verilator lint_off UNUSEDSIGNAL */
     input  wire [63:0] x,
     /* verilator lint_on UNUSEDSIGNAL */

@@ -113,23 +113,27 @@ module flash_d_bf16_d4 (
         end
     end
 
-    bf16_any_special_4 u_q_special (.x(q), .any(q_special));
-    bf16_any_special_4 u_k_special (.x(k), .any(k_special));
+    flash_d_bf16_d4_bf16_any_special_4 u_q_special (.x(q), .any(q_special));
+    flash_d_bf16_d4_bf16_any_special_4 u_k_special (.x(k), .any(k_special));
     // The key after k_last (or after reset) is a first key; a key is invalid with its query.
     assign control_flags_next_expect_first = k_valid ? k_last : control_expect_first_q;
     assign control_flags_invalid = k_special | control_q_special_q;
-    bf16_fused_dot_product_4 u_score_fused_0 (
+    flash_d_bf16_d4_bf16_fused_dot_product_4 u_score_fused_0 (
         .clk(clk),
         .q(q_q),
         .k(k),
         .total(score_fused_total),
         .carry(score_fused_carry)
     );
-    total_to_score_24 u_score_exact_0 (.total(score_fused_total), .carry(score_fused_carry), .natural(score_exact));
-    score_base_2_20 u_score_base_2 (.natural(score_exact), .score(score_base_2));
+    flash_d_bf16_d4_total_to_score_24 u_score_exact_0 (
+        .total(score_fused_total),
+        .carry(score_fused_carry),
+        .natural(score_exact)
+    );
+    flash_d_bf16_d4_score_base_2_20 u_score_base_2 (.natural(score_exact), .score(score_base_2));
     // end = valid and last.
     assign finish = late_flags_valid_q & late_flags_last_q;
-    lse_weight_m9 u_weight (
+    flash_d_bf16_d4_lse_weight_m9 u_weight (
         .clk(clk),
         .rst(rst),
         .score(score_base_2),
@@ -143,8 +147,8 @@ module flash_d_bf16_d4 (
         .load(weight_load),
         .loads(weight_loads)
     );
-    bf16_any_special_4 u_v_special (.x(v), .any(v_special));
-    flash_d_staged_ranged_lane_bf16_23_13_9_group_4 u_group_0 (
+    flash_d_bf16_d4_bf16_any_special_4 u_v_special (.x(v), .any(v_special));
+    flash_d_bf16_d4_flash_d_staged_ranged_lane_bf16_23_13_9_group_4 u_group_0 (
         .clk(clk),
         .rst(rst),
         .reads(v_ren),
@@ -165,7 +169,7 @@ module flash_d_bf16_d4 (
 endmodule
 
 // 4 lanes and their copies of the scalar registers.
-module flash_d_staged_ranged_lane_bf16_23_13_9_group_4 (
+module flash_d_bf16_d4_flash_d_staged_ranged_lane_bf16_23_13_9_group_4 (
     input  wire clk,
     input  wire rst,
     input  wire reads,
@@ -217,7 +221,7 @@ module flash_d_staged_ranged_lane_bf16_23_13_9_group_4 (
     wire [5:0] factor_right_less_one = w[14:9] - 6'h1;
     wire [4:0] factor_clamped = {5{factor_right_less_one[5]}} | factor_right_less_one[4:0];
     assign factor = {factor_clamped, w[8:0]};
-    flash_d_staged_ranged_lane_bf16_23_13_9 u_lane_0 (
+    flash_d_bf16_d4_flash_d_staged_ranged_lane_bf16_23_13_9 u_lane_0 (
         .clk(clk),
         .v(v[16*0 +: 16]),
         .w(w_q),
@@ -229,7 +233,7 @@ module flash_d_staged_ranged_lane_bf16_23_13_9_group_4 (
         .loads(loads_q),
         .o(o[16*0 +: 16])
     );
-    flash_d_staged_ranged_lane_bf16_23_13_9 u_lane_1 (
+    flash_d_bf16_d4_flash_d_staged_ranged_lane_bf16_23_13_9 u_lane_1 (
         .clk(clk),
         .v(v[16*1 +: 16]),
         .w(w_q),
@@ -241,7 +245,7 @@ module flash_d_staged_ranged_lane_bf16_23_13_9_group_4 (
         .loads(loads_q),
         .o(o[16*1 +: 16])
     );
-    flash_d_staged_ranged_lane_bf16_23_13_9 u_lane_2 (
+    flash_d_bf16_d4_flash_d_staged_ranged_lane_bf16_23_13_9 u_lane_2 (
         .clk(clk),
         .v(v[16*2 +: 16]),
         .w(w_q),
@@ -253,7 +257,7 @@ module flash_d_staged_ranged_lane_bf16_23_13_9_group_4 (
         .loads(loads_q),
         .o(o[16*2 +: 16])
     );
-    flash_d_staged_ranged_lane_bf16_23_13_9 u_lane_3 (
+    flash_d_bf16_d4_flash_d_staged_ranged_lane_bf16_23_13_9 u_lane_3 (
         .clk(clk),
         .v(v[16*3 +: 16]),
         .w(w_q),
@@ -268,7 +272,7 @@ module flash_d_staged_ranged_lane_bf16_23_13_9_group_4 (
 endmodule
 
 // One element of o in fixed point, relative to the largest exponent read: o <- o + w * (v - o), when update.
-module flash_d_staged_ranged_lane_bf16_23_13_9 (
+module flash_d_bf16_d4_flash_d_staged_ranged_lane_bf16_23_13_9 (
     input  wire clk,
     input  wire [15:0] v,
     input  wire [13:0] w,
@@ -313,7 +317,7 @@ module flash_d_staged_ranged_lane_bf16_23_13_9 (
         end
     end
 
-    bf16_to_ranged_13 u_value (
+    flash_d_bf16_d4_bf16_to_ranged_13 u_value (
         .v(v),
         .e(ahead_q),
         .first(loads),
@@ -324,13 +328,20 @@ module flash_d_staged_ranged_lane_bf16_23_13_9 (
         .rises(value_rises),
         .right(value_right)
     );
-    ranged_align_23_13 u_align (.o(o_q), .rises(rises_q), .right(right_q), .y(align));
-    fixed_even_update_23_13_9 u_step (.v(value_q), .o(align), .w(w), .upper(upper), .load(load), .o_next(step));
-    fixed_23_to_bf16 u_result (.o(o_q[22:6]), .x(e_q), .done(done), .y(o));
+    flash_d_bf16_d4_ranged_align_23_13 u_align (.o(o_q), .rises(rises_q), .right(right_q), .y(align));
+    flash_d_bf16_d4_fixed_even_update_23_13_9 u_step (
+        .v(value_q),
+        .o(align),
+        .w(w),
+        .upper(upper),
+        .load(load),
+        .o_next(step)
+    );
+    flash_d_bf16_d4_fixed_23_to_bf16 u_result (.o(o_q[22:6]), .x(e_q), .done(done), .y(o));
 endmodule
 
 // y = o relative to 2^(x + 1), cut to 17 bits, rounded to the format; at rest unless done.
-module fixed_23_to_bf16 (
+module flash_d_bf16_d4_fixed_23_to_bf16 (
     input  wire [22:6] o,
     input  wire [7:0] x,
     input  wire done,
@@ -363,7 +374,7 @@ endmodule
 
 // o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right - 1, m}. The distance of o and v is v - t - 1 or
 // t - v, t being o cut to v's places; its product is rounded half up. The result lies between o and v.
-module fixed_even_update_23_13_9 (
+module flash_d_bf16_d4_fixed_even_update_23_13_9 (
     input  wire [12:0] v,
     input  wire [22:0] o,
     input  wire [13:0] w,
@@ -398,7 +409,7 @@ module fixed_even_update_23_13_9 (
 endmodule
 
 // y = rises ? the upper bits of o, right by right + 1, and a half of their last place : o.
-module ranged_align_23_13 (
+module flash_d_bf16_d4_ranged_align_23_13 (
     input  wire [22:0] o,
     input  wire rises,
     input  wire [3:0] right,
@@ -414,7 +425,7 @@ endmodule
 
 // fixed = v relative to 2^(max(e, x) + 1), or of a first key to 2^(x + 1), rounded half away from zero; x its
 // exponent field. moves: e takes x; rises: x > e, and o goes right by right + 1 = x - e. Inf and NaN count as 0.
-module bf16_to_ranged_13 (
+module flash_d_bf16_d4_bf16_to_ranged_13 (
     input  wire [15:0] v,
     input  wire [7:0] e,
     input  wire first,
@@ -445,7 +456,7 @@ endmodule
 
 // Weight unit, base 2: x = s - L, w = 1 / (1 + 2^-x), L <- L + log2(1 + 2^x), with x as the state:
 // x <- s - s_previous + min(x, 0) - log2(1 + 2^-|x|).
-module lse_weight_m9 (
+module flash_d_bf16_d4_lse_weight_m9 (
     input  wire clk,
     input  wire rst,
     input  wire [19:0] score,
@@ -532,14 +543,14 @@ module lse_weight_m9 (
     wire [29:0] base_negative_x = {30{x_q[29]}} & x_q;
     wire [29:0] base_sum = {base_step[20], base_step, 8'h0} + base_negative_x;
     assign base = {30{~first_q}} & base_sum;
-    score_difference u_difference (
+    flash_d_bf16_d4_score_difference u_difference (
         .base(base),
         .tail(tail),
         .grows(updates_grows),
         .first(first_q),
         .x_next(difference)
     );
-    budget_next u_budget_next (
+    flash_d_bf16_d4_budget_next u_budget_next (
         .x(x_q[29:18]),
         .room(budget_room_q),
         .limit(budget_limit_q),
@@ -553,9 +564,9 @@ module lse_weight_m9 (
     // update = valid and x, which tells that x is above the budget's limit; a first key always updates.
     assign reads = step_q & (weight_first_q | budget_next_above);
     assign updates_grows = ~weight_first_q & budget_next_above;
-    exp_argument u_argument (.x(x_q[29:4]), .t(argument_t), .negative(argument_negative));
-    log2p1_tail_8 u_tail (.t(argument_t), .tail(tail));
-    sigmoid_weight_m9 u_sigmoid (.t(argument_t), .first(weight_first_q), .w(sigmoid));
+    flash_d_bf16_d4_exp_argument u_argument (.x(x_q[29:4]), .t(argument_t), .negative(argument_negative));
+    flash_d_bf16_d4_log2p1_tail_8 u_tail (.t(argument_t), .tail(tail));
+    flash_d_bf16_d4_sigmoid_weight_m9 u_sigmoid (.t(argument_t), .first(weight_first_q), .w(sigmoid));
     // upper: the weight is above 1/2, so that 1 - w scales the old output; always for a first key.
     assign side = weight_first_q | ~argument_negative;
     assign step = step_q;
@@ -568,7 +579,7 @@ endmodule
 
 // w = {right, m}: 1 / (1 + 2^t) = m * 2^-(8 + right), the weight itself below 1/2, one minus the
 // weight above; 0 for a first key.
-module sigmoid_weight_m9 (
+module flash_d_bf16_d4_sigmoid_weight_m9 (
     input  wire [18:0] t,
     input  wire first,
     output wire [14:0] w
@@ -762,7 +773,7 @@ module sigmoid_weight_m9 (
 endmodule
 
 // tail = log2(1 + 2^-t), 8 PWL segments per octave of 2^-t.
-module log2p1_tail_8 (
+module flash_d_bf16_d4_log2p1_tail_8 (
     input  wire [18:0] t,
     output wire [19:0] tail
 );
@@ -945,7 +956,7 @@ endmodule
 
 // t = |x|, cut to the tables' fraction (one's complement) and clamped where 2^-t has vanished;
 // negative = x < 0.
-module exp_argument (
+module flash_d_bf16_d4_exp_argument (
     input  wire [29:4] x,
     output wire [18:0] t,
     output wire negative
@@ -960,7 +971,7 @@ endmodule
 // held: room - 2^max(0, F + 28).  kept, F < 0: room + (2^16 - room) / 2^(1 - F), rounded down.
 // kept, F >= 0: 2^16 - (2^16 - room) / 2^max(1, F), rounded down.
 // limit_next = 13 + leading zeros of room_next; closed_next = room_next < 4.
-module budget_next (
+module flash_d_bf16_d4_budget_next (
     input  wire [29:18] x,
     input  wire [16:0] room,
     input  wire [4:0] limit,
@@ -1010,7 +1021,7 @@ module budget_next (
 endmodule
 
 // x_next = base - (grows and not first ? tail : 0), L rounded half up; 0 for a first key.
-module score_difference (
+module flash_d_bf16_d4_score_difference (
     input  wire [29:0] base,
     input  wire [19:0] tail,
     input  wire grows,
@@ -1035,7 +1046,7 @@ module score_difference (
 endmodule
 
 // score = natural * log2(e), 9 integer and 10 fraction bits, rounded half up, saturating.
-module score_base_2_20 (
+module flash_d_bf16_d4_score_base_2_20 (
     input  wire [21:0] natural,
     output wire [19:0] score
 );
@@ -1049,7 +1060,7 @@ module score_base_2_20 (
 endmodule
 
 // natural = total + carry, 9 integer and 12 fraction bits, saturating.
-module total_to_score_24 (
+module flash_d_bf16_d4_total_to_score_24 (
     input  wire [23:0] total,
     input  wire carry,
     output wire [21:0] natural
@@ -1063,7 +1074,7 @@ module total_to_score_24 (
 endmodule
 
 // total + carry = sum of q[i] * k[i], d = 4, every product rounded to fixed point.
-module bf16_fused_dot_product_4 (
+module flash_d_bf16_d4_bf16_fused_dot_product_4 (
     input  wire clk,
     input  wire [63:0] q,
     input  wire [63:0] k,
@@ -1082,17 +1093,17 @@ module bf16_fused_dot_product_4 (
         tree_carry_q <= tree_sum_carry;
     end
 
-    bf16_term u_term_0 (.a(q[16*0 +: 16]), .b(k[16*0 +: 16]), .x(term_x[22*0 +: 22]), .c(term_c[0]));
-    bf16_term u_term_1 (.a(q[16*1 +: 16]), .b(k[16*1 +: 16]), .x(term_x[22*1 +: 22]), .c(term_c[1]));
-    bf16_term u_term_2 (.a(q[16*2 +: 16]), .b(k[16*2 +: 16]), .x(term_x[22*2 +: 22]), .c(term_c[2]));
-    bf16_term u_term_3 (.a(q[16*3 +: 16]), .b(k[16*3 +: 16]), .x(term_x[22*3 +: 22]), .c(term_c[3]));
-    term_sum_4_22 u_tree_sum_0 (.x(term_x), .c(term_c), .y(tree_sum_y), .carry(tree_sum_carry));
+    flash_d_bf16_d4_bf16_term u_term_0 (.a(q[16*0 +: 16]), .b(k[16*0 +: 16]), .x(term_x[22*0 +: 22]), .c(term_c[0]));
+    flash_d_bf16_d4_bf16_term u_term_1 (.a(q[16*1 +: 16]), .b(k[16*1 +: 16]), .x(term_x[22*1 +: 22]), .c(term_c[1]));
+    flash_d_bf16_d4_bf16_term u_term_2 (.a(q[16*2 +: 16]), .b(k[16*2 +: 16]), .x(term_x[22*2 +: 22]), .c(term_c[2]));
+    flash_d_bf16_d4_bf16_term u_term_3 (.a(q[16*3 +: 16]), .b(k[16*3 +: 16]), .x(term_x[22*3 +: 22]), .c(term_c[3]));
+    flash_d_bf16_d4_term_sum_4_22 u_tree_sum_0 (.x(term_x), .c(term_c), .y(tree_sum_y), .carry(tree_sum_carry));
     assign total = tree_sum_q;
     assign carry = tree_carry_q;
 endmodule
 
 // y + carry = sum of 4 terms x + c, signed.
-module term_sum_4_22 (
+module flash_d_bf16_d4_term_sum_4_22 (
     input  wire [87:0] x,
     input  wire [3:0] c,
     output wire [23:0] y,
@@ -1113,7 +1124,7 @@ endmodule
 
 // x + c = a * b * 2^11 rounded to an integer, half away from zero, |x + c| <= 2^21;
 // a from the query register, b from the key port; Inf and NaN count as 0.
-module bf16_term (
+module flash_d_bf16_d4_bf16_term (
     input  wire [15:0] a,
     input  wire [15:0] b,
     output wire [21:0] x,
@@ -1140,7 +1151,7 @@ module bf16_term (
 endmodule
 
 // any = some element of x is Inf or NaN.
-module bf16_any_special_4 (
+module flash_d_bf16_d4_bf16_any_special_4 (
     /* verilator lint_off UNUSEDSIGNAL */
     input  wire [63:0] x,
     /* verilator lint_on UNUSEDSIGNAL */

@@ -1,7 +1,7 @@
 //! A core from JSON or from options.
 
 use crate::Error;
-use flashd_generator::{GeneratedFile, core_files, write_all};
+use flashd_generator::{GeneratedFile, Prefix, core_files_in, write_all};
 use flashd_golden::{Stepper, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_spec::config::{CoreConfig, CoreFields, CoreOption, OPTIONS};
@@ -104,20 +104,22 @@ impl Core {
         Stepper::new(&self.config)
     }
 
-    /// Verilog, manifest, constraints and file list.
+    /// Verilog, manifest, constraints and file list; `prefix` is that of `flashd generate`.
     ///
     /// # Errors
     /// As the generator's.
-    pub fn files(&self) -> Result<Vec<GeneratedFile>, Error> {
-        core_files(&self.config).map_err(Error::input)
+    pub fn files(&self, prefix: Option<&str>) -> Result<Vec<GeneratedFile>, Error> {
+        let prefix = prefix.map(str::parse).transpose();
+        let prefix: Prefix = prefix.map_err(|e| Error::input(format!("prefix: {e}")))?.unwrap_or_default();
+        core_files_in(&self.config, &prefix.into()).map_err(Error::input)
     }
 
     /// Writes them into a folder, as `flashd generate --out` does, and names them.
     ///
     /// # Errors
     /// Also if they cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<Vec<String>, Error> {
-        let written = write_all(folder, &self.files()?).map_err(Error::input)?;
+    pub fn write(&self, folder: &Path, prefix: Option<&str>) -> Result<Vec<String>, Error> {
+        let written = write_all(folder, &self.files(prefix)?).map_err(Error::input)?;
         Ok(written.iter().map(|path| path.display().to_string()).collect())
     }
 }

@@ -28,6 +28,7 @@ pub use units::*;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, Args, Parser, Subcommand, ValueEnum};
+use flashd_generator::Prefix;
 use flashd_simulator::RtlEngine;
 use flashd_spec::config::OPTIONS;
 use flashd_spec::format::Format;
@@ -62,6 +63,10 @@ pub fn command() -> clap::Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).global(true);
     let help = help.help("Print help (--help: everything)").help_heading(OUTPUT).display_order(1003);
     let command = <Cli as clap::CommandFactory>::command().disable_help_flag(true).arg(help);
+    let command = command.mut_subcommand("generate", |generate| {
+        let help = "JSON file with a configuration; options override its fields. Can be repeated";
+        generate.mut_arg(core::CONFIG, |config| config.action(ArgAction::Append).help(help))
+    });
     examples::with_examples(command.mut_subcommands(|command| {
         let makes_cores = command.get_name() == "generate";
         let rare = |arg: &Arg| {
@@ -76,7 +81,7 @@ pub fn command() -> clap::Command {
 // One value for the whole run: its size does not matter.
 #[allow(clippy::large_enum_variant)]
 pub enum Command {
-    /// Write the Verilog of a core or of a single unit
+    /// Write the Verilog of cores, arrays, split keys and stream wrappers, or of a single unit
     Generate(GenerateArgs),
     /// Run a core cycle by cycle on Q, K and V, checked bit for bit against the model
     Simulate(SimulateArgs),
@@ -172,7 +177,7 @@ impl EngineArg {
 }
 
 /// Which core or array of cores.
-#[derive(Args, Debug, Default, PartialEq)]
+#[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct ArrayArgs {
     #[command(flatten)]
     pub selection: Selection,
@@ -199,7 +204,7 @@ pub enum ValuesArg {
 }
 
 /// Streams around an array.
-#[derive(Args)]
+#[derive(Args, Clone, Default, PartialEq)]
 pub struct WrapperArgs {
     /// With --queries: AXI4-Stream ports and registers around the array
     #[arg(long, value_enum, value_name = "axis", hide_possible_values = true, help_heading = AROUND)]
@@ -227,9 +232,19 @@ pub struct GenerateArgs {
     /// All shipped cores
     #[arg(long, conflicts_with_all = ["unit", "config", "queries", "key_index_bits", "wrapper"], help_heading = AROUND)]
     pub all: bool,
+    /// Another core, array, split keys or wrapper, by its flags or a configuration file; can be repeated
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true, conflicts_with = "unit", help_heading = AROUND, hide_short_help = true)]
+    pub core: Vec<String>,
     /// A Verilog file for each module, <name>/<module>.v, instead of one for all; <name>.f and the manifest list them
     #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub split: bool,
+    /// What names of modules begin with: up to 64 letters, digits and _; or none (default: the top's name)
+    ///
+    /// By default no two designs have names in common, and any can be compiled together. With P, all names begin with P, that of the
+    /// top, too, and names of other modules end with a digest of their text: equal names are equal text. Several designs then share
+    /// modules, each in a file P/<module>.v (without a prefix: modules/<module>.v); P.f lists them all.
+    #[arg(long, value_name = "P", conflicts_with = "unit", help_heading = OUTPUT)]
+    pub prefix: Option<Prefix>,
     /// Also a self-checking testbench and its vectors
     ///
     /// In Verilog, with a port list for the harness in testbench/verilator. It compares ports and, by hierarchical names, score, argument, weight and sum of each step inside every core; `ports` leaves the

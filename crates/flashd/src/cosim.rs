@@ -111,11 +111,13 @@ fn targets(args: &CosimArgs) -> Result<Vec<Target>, Failure> {
 type Outcome = (Streamed, u64, Option<String>);
 
 fn compare(args: &CosimArgs, target: &Target, bar: &ProgressBar) -> Result<Row, Failure> {
-    let layout = target.layout(Look::Ports).map_err(|e| Failure::input(format!("{}: {e}", target.name())))?;
+    let prefix = args.prefix.clone().unwrap_or_default();
+    let layout =
+        target.layout(Look::Ports, &prefix).map_err(|e| Failure::input(format!("{}: {e}", target.name())))?;
     step(|| format!("{}: compile, or take what was compiled before", target.name()));
     let compile = Compile::for_keys(args.keys);
     let (simulator, compile_seconds) =
-        Simulator::build(args.build.as_deref(), &layout, &target.files()?, compile)?;
+        Simulator::build(args.build.as_deref(), &layout, &target.files(&prefix)?, compile)?;
     step(|| format!("{}: run", target.name()));
     let start = Instant::now();
     let stream = |stream: &Stream, expected| run_stream(&simulator, target, &layout, stream, expected, bar);

@@ -1,12 +1,13 @@
 //! `flashd generate`.
 
-use crate::cli::{GenerateArgs, LookArg};
+use crate::cli::{ArrayArgs, GenerateArgs, LookArg, WrapperArgs};
 use crate::output::{Failure, print, print_json};
 use crate::progress::{Work, step};
-use crate::select::wrapper;
+use crate::select::{parse_flags, wrapper};
 use crate::target::Target;
+use clap::Args;
 use flashd_generator::{
-    CocotbBench, GeneratedFile, Sources, axis_files_in, cocotb_file, unit_file, write_all,
+    CocotbBench, Company, Emission, GeneratedFile, Sources, Top, cocotb_file, unit_file, write_all,
 };
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::Look;
@@ -32,16 +33,48 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
 /// What the arguments select.
 enum Asked {
     Unit { unit: FormatUnit, format: Format, segments: u32 },
-    Targets(Vec<Target>),
+    Designs(Vec<Asking>),
+}
+
+/// A design with a configuration.
+enum Asking {
+    Target(Target),
     Wrapper(Box<WrapperConfig>),
+}
+
+impl Asking {
+    fn name(&self) -> String {
+        match self {
+            Asking::Target(target) => target.name(),
+            Asking::Wrapper(config) => config.name(),
+        }
+    }
+
+    fn top(&self) -> Top<'_> {
+        match self {
+            Asking::Target(target) => target.top(),
+            Asking::Wrapper(config) => Top::Wrapper(config),
+        }
+    }
+}
+
+/// What `--core` selects here.
+#[derive(Args, Clone)]
+struct Flags {
+    #[command(flatten)]
+    array: ArrayArgs,
+    #[arg(long, conflicts_with_all = ["queries", "wrapper"])]
+    parts: Option<usize>,
+    #[command(flatten)]
+    around: WrapperArgs,
 }
 
 /// The names of the modules that the arguments select.
 pub fn selected(args: &GenerateArgs) -> Result<Vec<String>, Failure> {
+    let prefix = args.prefix.clone().unwrap_or_default();
     Ok(match design(args)? {
         Asked::Unit { unit, format, segments } => vec![FormatFunction::new(unit, format, segments).name()],
-        Asked::Targets(targets) => targets.iter().map(Target::name).collect(),
-        Asked::Wrapper(config) => vec![config.name()],
+        Asked::Designs(designs) => designs.iter().map(|design| prefix.top(&design.name())).collect(),
     })
 }
 
@@ -64,24 +97,53 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
         }
         return Ok(Asked::Unit { unit, format, segments });
     }
+    let mut designs = Vec::new();
     if args.all {
         args.array.selection.only(&[], "--all")?;
-        return Ok(Asked::Targets(CoreConfig::shipped().into_iter().map(Target::Core).collect()));
+        designs.extend(CoreConfig::shipped().into_iter().map(|core| Asking::Target(Target::Core(core))));
     }
-    let target = Target::new(&args.array, args.parts)?;
-    let wrapper = match &target {
-        Target::Array(array) => wrapper(&args.array.selection, &args.around, Some(array))?,
-        Target::Core(_) => wrapper(&args.array.selection, &args.around, None)?,
-        Target::Split(_) => None,
-    };
-    match wrapper {
-        Some(_) if args.testbench.is_some() => Err(Failure::input(
+    let selects =
+        args.array != ArrayArgs::default() || args.parts.is_some() || args.around != WrapperArgs::default();
+    if !args.all && (selects || args.core.is_empty()) {
+        let first = Flags { array: args.array.clone(), parts: args.parts, around: args.around.clone() };
+        designs.push(one(&first)?);
+        for path in &args.array.selection.more {
+            let mut flags = Flags { array: args.array.clone(), ..first.clone() };
+            flags.array.selection.config = Some(path.clone());
+            designs.push(one(&flags)?);
+        }
+    }
+    for text in &args.core {
+        let wrong = |e: Failure| Failure::input(format!("--core \"{text}\": {e}"));
+        designs.push(parse_flags::<Flags>(text).and_then(|flags| one(&flags)).map_err(wrong)?);
+    }
+    if args.testbench.is_some() && designs.iter().any(|design| matches!(design, Asking::Wrapper(_))) {
+        return Err(Failure::input(
             "--testbench: a wrapper's ports follow a protocol, not a schedule of cycles; testbench/axis has benches for \
              it, and `cargo xtask axis` runs them",
-        )),
-        Some(wrapper) => Ok(Asked::Wrapper(Box::new(wrapper))),
-        None => Ok(Asked::Targets(vec![target])),
+        ));
     }
+    if args.cocotb
+        && let Some(split) = designs.iter().find(|design| matches!(design, Asking::Target(Target::Split(_))))
+    {
+        return Err(Failure::input(format!(
+            "--cocotb: {} has split keys, which have no bench for cocotb",
+            split.name()
+        )));
+    }
+    Ok(Asked::Designs(designs))
+}
+
+/// One design.
+fn one(flags: &Flags) -> Result<Asking, Failure> {
+    let target = Target::new(&flags.array, flags.parts)?;
+    let selection = &flags.array.selection;
+    let wrapper = match &target {
+        Target::Array(array) => wrapper(selection, &flags.around, Some(array))?,
+        Target::Core(_) => wrapper(selection, &flags.around, None)?,
+        Target::Split(_) => None,
+    };
+    Ok(wrapper.map_or(Asking::Target(target), |wrapper| Asking::Wrapper(Box::new(wrapper))))
 }
 
 fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
@@ -102,30 +164,30 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
             }
             Ok(files)
         }
-        Asked::Targets(targets) => {
-            let mut files = Vec::new();
+        Asked::Designs(designs) => {
+            let prefix = args.prefix.clone().unwrap_or_default();
+            let mut company = Company::new(Emission { sources, prefix: prefix.clone() }, designs.len());
+            let mut benches = Vec::new();
             // Testbenches of long vectors take a minute and more: queries are looked for.
-            let bar = Work::start(targets.len() as u64, "{bar:30} {pos} of {len} {msg} {elapsed}");
-            for target in &targets {
-                step(|| format!("{}: generate", target.name()));
-                bar.set_message(target.name());
-                files.extend(target.files_in(sources)?);
-                if let Some(plan) = plan {
-                    files.extend(testbench(target, &plan)?);
+            let bar = Work::start(designs.len() as u64, "{bar:30} {pos} of {len} {msg} {elapsed}");
+            for design in &designs {
+                let name = prefix.top(&design.name());
+                step(|| format!("{name}: generate"));
+                bar.set_message(name.clone());
+                company.add(design.top())?;
+                if let (Some(plan), Asking::Target(target)) = (plan, design) {
+                    benches.extend(testbench(target, &plan, &prefix)?);
                 }
                 if args.cocotb {
-                    files.push(cocotb_file(&target.name(), CocotbBench::Ports));
+                    let bench = match design {
+                        Asking::Target(_) => CocotbBench::Ports,
+                        Asking::Wrapper(_) => CocotbBench::Streams,
+                    };
+                    benches.push(cocotb_file(&name, bench));
                 }
                 bar.inc(1);
             }
-            Ok(files)
-        }
-        Asked::Wrapper(config) => {
-            let mut files = axis_files_in(&config, sources)?;
-            if args.cocotb {
-                files.push(cocotb_file(&config.name(), CocotbBench::Streams));
-            }
-            Ok(files)
+            Ok(company.files().into_iter().chain(benches).collect())
         }
     }
 }

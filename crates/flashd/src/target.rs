@@ -4,7 +4,8 @@ use crate::cli::ArrayArgs;
 use crate::output::Failure;
 use crate::select::{configuration, core_or_array, split};
 use flashd_generator::{
-    GenerateError, GeneratedFile, Sources, array_files_in, core_files_in, inside_expressions, split_files_in,
+    Emission, GenerateError, GeneratedFile, Prefix, Top, array_files_in, core_files_in, inside_expressions,
+    split_files_in,
 };
 use flashd_hwmodel::array;
 use flashd_hwmodel::attention::inside::Inside;
@@ -57,26 +58,32 @@ impl Target {
     }
 
     /// Verilog, manifest and what else is emitted.
-    pub fn files(&self) -> Result<Vec<GeneratedFile>, GenerateError> {
-        self.files_in(Sources::Together)
+    pub fn files(&self, prefix: &Prefix) -> Result<Vec<GeneratedFile>, GenerateError> {
+        let emission = Emission::from(prefix.clone());
+        match self {
+            Target::Core(config) => core_files_in(config, &emission),
+            Target::Array(config) => array_files_in(config, &emission),
+            Target::Split(config) => split_files_in(config, &emission),
+        }
     }
 
-    /// The same with the Verilog in other files.
-    pub fn files_in(&self, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
+    /// The same for the generator.
+    pub fn top(&self) -> Top<'_> {
         match self {
-            Target::Core(config) => core_files_in(config, sources),
-            Target::Array(config) => array_files_in(config, sources),
-            Target::Split(config) => split_files_in(config, sources),
+            Target::Core(config) => Top::Core(config),
+            Target::Array(config) => Top::Array(config),
+            Target::Split(config) => Top::Split(config),
         }
     }
 
     /// Its ports in a file of vectors.
-    pub fn layout(&self, look: Look) -> Result<Layout, ConfigError> {
-        match self {
+    pub fn layout(&self, look: Look, prefix: &Prefix) -> Result<Layout, ConfigError> {
+        let layout = match self {
             Target::Core(config) => Layout::of_core(config, look),
             Target::Array(config) => Layout::of_array(config, look),
             Target::Split(config) => Layout::of_split(config, look),
-        }
+        }?;
+        Ok(Layout { name: prefix.top(&layout.name), ..layout })
     }
 
     /// What a testbench reads inside each of its cores.

@@ -3,8 +3,8 @@
 use crate::GenerateError;
 use crate::elaborate::elaborate;
 use crate::emit::emit;
-use crate::files::{Manifest, files, manifest};
-use crate::verilog::{GeneratedFile, Sources};
+use crate::files::{Design, Manifest, files, manifest};
+use crate::verilog::{Emission, GeneratedFile};
 use flashd_hwmodel::wrapper::{self, registers};
 use flashd_spec::config::{Carried, STREAM_LATENCY, TRANSFER_CYCLES, WrapperConfig};
 
@@ -22,20 +22,27 @@ pub use streams::{Stream, StreamSignal};
 /// # Errors
 /// If the configuration is not valid.
 pub fn axis_files(config: &WrapperConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
-    axis_files_in(config, Sources::Together)
+    axis_files_in(config, &Emission::default())
 }
 
-/// The same with the Verilog in other files.
+/// The same with the Verilog in other files or under other names.
 ///
 /// # Errors
 /// If the configuration is not valid.
-pub fn axis_files_in(config: &WrapperConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
+pub fn axis_files_in(
+    config: &WrapperConfig,
+    emission: &Emission,
+) -> Result<Vec<GeneratedFile>, GenerateError> {
+    axis(config, emission).map(|design| design.files)
+}
+
+pub(crate) fn axis(config: &WrapperConfig, emission: &Emission) -> Result<Design, GenerateError> {
     let wrapper = wrapper::build(config)?;
-    let emitted = emit(&elaborate(&wrapper)?)?;
+    let emitted = emit(&elaborate(&wrapper)?, &emission.prefix)?;
     let array = Manifest {
         transfer_cycles: Some(TRANSFER_CYCLES),
         latency: config.latency(),
-        ..manifest(config.name(), &config.array.core, config.clone(), &emitted, sources)
+        ..manifest(&config.array.core, config.clone(), &emitted, emission)
     };
     let manifest = WrapperManifest {
         beats: config.beats(Carried::Key),
@@ -52,9 +59,9 @@ pub fn axis_files_in(config: &WrapperConfig, sources: Sources) -> Result<Vec<Gen
         config.beat(),
         config.beats(Carried::Key)
     );
-    let mut files = files(&manifest.array, &manifest, &does, &emitted, sources);
-    files.push(GeneratedFile { name: format!("{}.md", config.name()), text: description(config, &manifest) });
+    let mut files = files(&manifest.array, &manifest, &does, &emitted, emission);
+    files.push(GeneratedFile { name: format!("{}.md", emitted.top()), text: description(config, &manifest) });
     files.push(crate::fusesoc::fusesoc_core(&manifest));
-    files.push(crate::wave_svg::packet_wave(config)?);
-    Ok(files)
+    files.push(crate::wave_svg::packet_wave(config, emitted.top())?);
+    Ok(Design { emitted, files })
 }

@@ -24,6 +24,18 @@ pub enum GenerateError {
         /// The construct.
         detail: String,
     },
+    /// Two designs need a module of the same name.
+    #[error("module {module}: {first} and {second} both have it{how}")]
+    Clash {
+        /// The module.
+        module: String,
+        /// The design that was emitted first.
+        first: String,
+        /// The other one.
+        second: String,
+        /// What makes them incompatible, and what would be right.
+        how: &'static str,
+    },
     /// A file could not be written.
     #[error("cannot write {path}: {source}")]
     Write {

@@ -3,7 +3,8 @@
 use crate::GenerateError;
 use crate::elaborate::elaborate;
 use crate::emit::{Emitted, emit};
-use crate::verilog::{GeneratedFile, Sources};
+use crate::prefix::Prefix;
+use crate::verilog::{Emission, GeneratedFile};
 use flashd_hwmodel::array;
 use flashd_hwmodel::catalogue::{build, v_step_latency};
 use flashd_hwmodel::split;
@@ -49,6 +50,9 @@ pub struct Manifest<C = CoreConfig> {
     /// What follows from it for the rest, by the fields of a configuration.
     #[serde(default)]
     pub derived: serde_json::Map<String, serde_json::Value>,
+    /// What the names of its modules begin with: the name of the top, unless another prefix was asked for.
+    #[serde(default)]
+    pub prefix: String,
     /// The Verilog files, that of the top module first.
     pub files: Vec<String>,
     /// Ports of the top module.
@@ -73,24 +77,35 @@ pub struct Manifest<C = CoreConfig> {
 /// Clock period of the constraint file in ns: 500 MHz, the paper's clock.
 const CLOCK_PERIOD_NS: f64 = 2.0;
 
+/// A design as it is emitted.
+pub(crate) struct Design {
+    pub emitted: Emitted,
+    pub files: Vec<GeneratedFile>,
+}
+
 /// `<name>.v`, `.json`, `.sdc` and `.f` of a core.
 ///
 /// # Errors
 /// If the configuration is not valid.
 pub fn core_files(config: &CoreConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
-    core_files_in(config, Sources::Together)
+    core_files_in(config, &Emission::default())
 }
 
-/// The same with the Verilog in other files.
+/// The same with the Verilog in other files or under other names.
 ///
 /// # Errors
 /// If the configuration is not valid.
-pub fn core_files_in(config: &CoreConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
+pub fn core_files_in(config: &CoreConfig, emission: &Emission) -> Result<Vec<GeneratedFile>, GenerateError> {
+    core(config, emission).map(|design| design.files)
+}
+
+pub(crate) fn core(config: &CoreConfig, emission: &Emission) -> Result<Design, GenerateError> {
     let core = build(config)?;
-    let emitted = emit(&elaborate(&core)?)?;
-    let manifest = manifest(config.name(), config, config.clone(), &emitted, sources);
+    let emitted = emit(&elaborate(&core)?, &emission.prefix)?;
+    let manifest = manifest(config, config.clone(), &emitted, emission);
     let does = format!("one key a cycle, result {} cycles after the last key", manifest.latency);
-    Ok(files(&manifest, &manifest, &does, &emitted, sources))
+    let files = files(&manifest, &manifest, &does, &emitted, emission);
+    Ok(Design { emitted, files })
 }
 
 /// `<name>.v`, `.json`, `.sdc` and `.f` of an array of cores.
@@ -98,41 +113,57 @@ pub fn core_files_in(config: &CoreConfig, sources: Sources) -> Result<Vec<Genera
 /// # Errors
 /// If the configuration is not valid.
 pub fn array_files(config: &ArrayConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
-    array_files_in(config, Sources::Together)
+    array_files_in(config, &Emission::default())
 }
 
-/// The same with the Verilog in other files.
+/// The same with the Verilog in other files or under other names.
 ///
 /// # Errors
 /// If the configuration is not valid.
-pub fn array_files_in(config: &ArrayConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
+pub fn array_files_in(
+    config: &ArrayConfig,
+    emission: &Emission,
+) -> Result<Vec<GeneratedFile>, GenerateError> {
+    array(config, emission).map(|design| design.files)
+}
+
+pub(crate) fn array(config: &ArrayConfig, emission: &Emission) -> Result<Design, GenerateError> {
     let array = array::build(config)?;
-    let emitted = emit(&elaborate(&array)?)?;
+    let emitted = emit(&elaborate(&array)?, &emission.prefix)?;
     let manifest = Manifest {
         transfer_cycles: Some(TRANSFER_CYCLES),
-        ..manifest(config.name(), &config.core, config.clone(), &emitted, sources)
+        ..manifest(&config.core, config.clone(), &emitted, emission)
     };
     let does = format!(
         "{} queries, one key a cycle for all, first result {} cycles after the last key",
         config.queries, manifest.latency
     );
-    Ok(files(&manifest, &manifest, &does, &emitted, sources))
+    let files = files(&manifest, &manifest, &does, &emitted, emission);
+    Ok(Design { emitted, files })
 }
 
 /// `<name>.v`, `.json`, `.sdc` and `.f` of cores for split keys and the tree that merges their parts.
 ///
 /// # Errors
 /// If the configuration is not valid.
-pub fn split_files_in(config: &SplitConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
+pub fn split_files_in(
+    config: &SplitConfig,
+    emission: &Emission,
+) -> Result<Vec<GeneratedFile>, GenerateError> {
+    split(config, emission).map(|design| design.files)
+}
+
+pub(crate) fn split(config: &SplitConfig, emission: &Emission) -> Result<Design, GenerateError> {
     let split = split::build(config)?;
-    let emitted = emit(&elaborate(&split)?)?;
-    let core = manifest(config.name(), &config.core, config.clone(), &emitted, sources);
+    let emitted = emit(&elaborate(&split)?, &emission.prefix)?;
+    let core = manifest(&config.core, config.clone(), &emitted, emission);
     let manifest = Manifest { latency: config.latency(), ..core };
     let does = format!(
         "{} keys a cycle for one query, result {} cycles after the last keys",
         config.parts, manifest.latency
     );
-    Ok(files(&manifest, &manifest, &does, &emitted, sources))
+    let files = files(&manifest, &manifest, &does, &emitted, emission);
+    Ok(Design { emitted, files })
 }
 
 /// The files of a design, the Verilog first; `whole` is its manifest as it is written, with what it has beside `manifest`.
@@ -141,7 +172,7 @@ pub(crate) fn files<C: Serialize>(
     whole: &impl Serialize,
     does: &str,
     emitted: &Emitted,
-    sources: Sources,
+    emission: &Emission,
 ) -> Vec<GeneratedFile> {
     let name = &manifest.name;
     let json = serde_json::to_string_pretty(whole).unwrap_or_default() + "\n";
@@ -152,14 +183,18 @@ pub(crate) fn files<C: Serialize>(
         format!("Configuration: {configuration}"),
         format!("Derived from it: {derived}"),
     ];
-    let list = manifest.files.join("\n") + "\n";
-    let mut files = sources.files(name, &about, emitted);
+    let mut files = emission.files(&about, emitted);
     files.extend([
         GeneratedFile { name: format!("{name}.json"), text: json },
         GeneratedFile { name: format!("{name}.sdc"), text: constraints(manifest) },
-        GeneratedFile { name: format!("{name}.f"), text: list },
+        GeneratedFile { name: format!("{name}.f"), text: list(&manifest.files) },
     ]);
     files
+}
+
+/// The list of Verilog files that tools take with `-f`.
+pub(crate) fn list(files: &[String]) -> String {
+    files.join("\n") + "\n"
 }
 
 /// `<name>.v` of a unit alone, which is one module.
@@ -170,19 +205,18 @@ pub fn unit_file(unit: FormatUnit, format: Format, segments: u32) -> Result<Gene
     let mut module = unit.module(format, segments);
     module.connect_all();
     // A unit is a top of its own, but RustHDL's check wants inputs of inner modules driven, not the top's.
-    let emitted = emit(&elaborate(module.as_ref())?)?;
-    let name = emitted.modules[0].name.clone();
+    let emitted = emit(&elaborate(module.as_ref())?, &Prefix::Top)?;
+    let name = emitted.top();
     let about = [format!("{name}: combinational, {} in and out.", format)];
-    Ok(Sources::Together.files(&name, &about, &emitted).remove(0))
+    Ok(Emission::default().files(&about, &emitted).remove(0))
 }
 
 /// The manifest of a design around cores of one configuration.
 pub(crate) fn manifest<C>(
-    name: String,
     config: &CoreConfig,
     configuration: C,
     emitted: &Emitted,
-    sources: Sources,
+    emission: &Emission,
 ) -> Manifest<C> {
     let n = Numerics::new(config);
     let elements = n.encodings.formats;
@@ -202,8 +236,9 @@ pub(crate) fn manifest<C>(
         widths.push((scalar.name(), n.widest_scalar_bits(scalar)));
     }
     Manifest {
-        files: sources.names(&name, emitted),
-        name,
+        name: emitted.top().to_string(),
+        prefix: emitted.prefix.clone(),
+        files: emission.names(emitted),
         version: env!("CARGO_PKG_VERSION").to_string(),
         configuration,
         derived: config.derived(),

@@ -7,6 +7,7 @@
 //! - `elaborate` walks a RustHDL design with a probe and records modules, ports, instances and code.
 //! - `kernel` unrolls the loops of a structural kernel and yields who drives whom.
 //! - `emit` prints each distinct module once, registers as `always` blocks, buses packed.
+//! - `prefix` says how names of modules begin, `company` checks that equal names of several designs are equal modules.
 //! - `verilog` makes files of the modules, `files` adds manifest, constraints and file list; `axis` does so for stream wrappers, with a
 //!   description of ports and registers.
 //! - `testbench` prints a self-checking testbench from the layout of test vectors.
@@ -27,20 +28,24 @@
 
 mod axis;
 mod cocotb;
+mod company;
 mod elaborate;
 mod emit;
 mod error;
 mod files;
 mod fusesoc;
 mod kernel;
+mod prefix;
 mod testbench;
 mod verilog;
 mod wave_svg;
 
-// A folder of files for each kind of design; those with `_in` say how the Verilog is cut into files.
+// A folder of files for each kind of design; those with `_in` say how the Verilog is cut into files, and how modules are named.
 pub use axis::{axis_files, axis_files_in};
+pub use company::{Company, Top};
 pub use files::{array_files, array_files_in, core_files, core_files_in, split_files_in, unit_file};
-pub use verilog::{GeneratedFile, Sources};
+pub use prefix::{Prefix, PrefixError, without_digest};
+pub use verilog::{Emission, GeneratedFile, Sources};
 // What they return, and how it gets to disk.
 pub use files::write_all;
 // What can go wrong, always by a mistake in a design's description or a file that cannot be written.

@@ -1,35 +1,66 @@
 //! Modules as Verilog files: one for the whole design, or one a module.
 
 use crate::emit::{Emitted, EmittedModule};
+use crate::prefix::Prefix;
 
-/// The Verilog files of a design.
+/// How the Verilog of a design is cut into files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sources {
     /// `<design>.v` has all modules.
     #[default]
     Together,
-    /// `<design>/<module>.v` has one module: each design has a folder of its own, since designs may have different modules
-    /// of the same name.
+    /// `<design>/<module>.v` has one module, in a folder for each design.
     PerModule,
+    /// `<prefix>/<module>.v` has one module, in a folder for all designs of a [`Company`](crate::Company).
+    Shared,
 }
 
-impl Sources {
-    /// Names of the Verilog files of `design`, that of the top module first.
-    pub(crate) fn names(self, design: &str, emitted: &Emitted) -> Vec<String> {
-        match self {
-            Sources::Together => vec![format!("{design}.v")],
-            Sources::PerModule => emitted.modules.iter().map(|m| format!("{design}/{}.v", m.name)).collect(),
-        }
+/// How Verilog is emitted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Emission {
+    /// In which files.
+    pub sources: Sources,
+    /// Under which names.
+    pub prefix: Prefix,
+}
+
+impl From<Sources> for Emission {
+    fn from(sources: Sources) -> Emission {
+        Emission { sources, ..Emission::default() }
+    }
+}
+
+impl From<Prefix> for Emission {
+    fn from(prefix: Prefix) -> Emission {
+        Emission { prefix, ..Emission::default() }
+    }
+}
+
+impl Emission {
+    /// Names of a design's Verilog files, that of the top module first.
+    pub(crate) fn names(&self, emitted: &Emitted) -> Vec<String> {
+        let top = emitted.top();
+        let folder = match self.sources {
+            Sources::Together => return vec![format!("{top}.v")],
+            Sources::PerModule => top,
+            Sources::Shared => self.prefix.folder().unwrap_or(top),
+        };
+        emitted.modules.iter().map(|m| format!("{folder}/{}.v", m.name)).collect()
     }
 
-    /// The Verilog files of `design`, in the order of [`Sources::names`]; each begins with the lines `about` as comments.
-    pub(crate) fn files(self, design: &str, about: &[String], emitted: &Emitted) -> Vec<GeneratedFile> {
-        let names = self.names(design, emitted).into_iter();
-        let parts: Vec<&[EmittedModule]> = match self {
+    /// The Verilog files of a design, in the order of [`Emission::names`]; each begins with the lines `about` as comments, unless it
+    /// is shared with other designs.
+    pub(crate) fn files(&self, about: &[String], emitted: &Emitted) -> Vec<GeneratedFile> {
+        let names = self.names(emitted).into_iter().enumerate();
+        let parts: Vec<&[EmittedModule]> = match self.sources {
             Sources::Together => vec![&emitted.modules],
-            Sources::PerModule => emitted.modules.chunks(1).collect(),
+            Sources::PerModule | Sources::Shared => emitted.modules.chunks(1).collect(),
         };
-        names.zip(parts).map(|(name, modules)| GeneratedFile { name, text: file(about, modules) }).collect()
+        let about = |i| if i > 0 && self.sources == Sources::Shared { &[] } else { about };
+        names
+            .zip(parts)
+            .map(|((i, name), modules)| GeneratedFile { name, text: file(about(i), modules) })
+            .collect()
     }
 }
 

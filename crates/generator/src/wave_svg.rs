@@ -68,17 +68,17 @@ fn columns(cycles: &[Vec<Lane>]) -> Vec<Column> {
     columns
 }
 
-/// `<name>.svg`: the streams while a block of a few queries and keys passes, from a simulation of the wrapper.
+/// `<name>.svg` of the wrapper of that name: the streams while a block of a few queries and keys passes, from a simulation of the wrapper.
 ///
 /// # Errors
 /// If the configuration is not valid, or the block does not end.
-pub(crate) fn packet_wave(config: &WrapperConfig) -> Result<GeneratedFile, GenerateError> {
+pub(crate) fn packet_wave(config: &WrapperConfig, name: &str) -> Result<GeneratedFile, GenerateError> {
     let recording = record(config)?;
-    let text = draw(&config.name(), &recording).map_err(|e| GenerateError::Check {
+    let text = draw(name, &recording).map_err(|e| GenerateError::Check {
         module: config.name(),
         detail: format!("the wave cannot be drawn: {e}"),
     })?;
-    Ok(GeneratedFile { name: format!("{}.svg", config.name()), text })
+    Ok(GeneratedFile { name: format!("{name}.svg"), text })
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn draws_every_stream() {
         let config = config(2, 32, Values::All);
-        let file = packet_wave(&config).unwrap();
+        let file = packet_wave(&config, &config.name()).unwrap();
         assert_eq!(file.name, format!("{}.svg", config.name()));
         assert!(!file.text.contains("m_axis_vreq"));
         for name in ["s_axis_q_tdata", "s_axis_k_tlast", "s_axis_v_tready", "m_axis_o_tvalid"] {

@@ -1,6 +1,6 @@
 //! The files of stream wrappers: clock enables, manifest, description.
 
-use flashd_generator::{WrapperManifest, array_files, axis_files};
+use flashd_generator::{Emission, Prefix, WrapperManifest, array_files_in, axis_files, axis_files_in};
 use flashd_hwmodel::netlist::is_keyword;
 use flashd_spec::config::{ArrayConfig, Carried, CoreConfig, Design, Values, WrapperConfig};
 use flashd_spec::format::Format;
@@ -50,8 +50,9 @@ fn without_enable(text: &str) -> String {
 #[test]
 fn an_array_in_a_wrapper_is_the_array_with_a_clock_enable() {
     for config in configs() {
-        let wrapped = &axis_files(&config).unwrap()[0].text;
-        let alone = &array_files(&config.array).unwrap()[0].text;
+        let plain = Emission::from(Prefix::Plain);
+        let wrapped = &axis_files_in(&config, &plain).unwrap()[0].text;
+        let alone = &array_files_in(&config.array, &plain).unwrap()[0].text;
         let (wrapped, alone) = (modules(wrapped), modules(alone));
         assert!(!alone.keys().any(|name| name.ends_with("_ce")), "an array alone is not frozen");
         let mut frozen = 0;

@@ -1,8 +1,8 @@
 //! The emitted text: sizes, names, determinism, and a small module that a person can read in a diff.
 
 use flashd_generator::{
-    GeneratedFile, Manifest, Sources, WrapperManifest, array_files, array_files_in, axis_files_in,
-    core_files, core_files_in, split_files_in, unit_file, write_all,
+    Emission, GeneratedFile, Manifest, Prefix, Sources, WrapperManifest, array_files_in, axis_files,
+    axis_files_in, core_files, core_files_in, split_files_in, unit_file, write_all,
 };
 use flashd_hwmodel::netlist::is_keyword;
 use flashd_hwmodel::units::FormatUnit;
@@ -106,7 +106,10 @@ fn manifest_states_the_contract() {
     let lanes: usize = manifest
         .modules
         .iter()
-        .filter(|m| m.name.starts_with("flash_d_staged_ranged_lane_bf16") && !m.name.contains("group"))
+        .filter(|m| {
+            m.name.starts_with("flash_d_bf16_d64_flash_d_staged_ranged_lane_bf16")
+                && !m.name.contains("group")
+        })
         .map(|m| m.instances)
         .sum();
     assert_eq!(lanes, 64);
@@ -116,11 +119,12 @@ fn manifest_states_the_contract() {
 #[test]
 fn an_array_instantiates_its_core_and_emits_it_once() {
     for (i, core) in CoreConfig::variants(6, Format::BF16).into_iter().enumerate() {
-        let alone = &core_files(&core).unwrap()[0].text;
+        let plain = Emission::from(Prefix::Plain);
+        let alone = &core_files_in(&core, &plain).unwrap()[0].text;
         // One query, and an even, an odd or a large number of them in turn.
         for queries in [1, [2, 3, 8][i % 3]] {
             let config = ArrayConfig::new(core.clone(), queries);
-            let files = array_files(&config).unwrap();
+            let files = array_files_in(&config, &plain).unwrap();
             let verilog = &files[0].text;
             let names = modules(verilog);
             assert_eq!(names[0], config.name());
@@ -169,14 +173,15 @@ fn every_format_and_unit_is_emitted() {
 
 /// All kinds of designs: core, array, split keys, stream wrapper.
 fn kinds(sources: Sources) -> Vec<Vec<GeneratedFile>> {
+    let emission = Emission::from(sources);
     let core = CoreConfig::shipped().remove(0);
     let array = ArrayConfig::new(core.clone(), 2);
     let split = SplitConfig::new(core, 2);
     vec![
-        core_files_in(&split.core, sources).unwrap(),
-        array_files_in(&array, sources).unwrap(),
-        split_files_in(&split, sources).unwrap(),
-        axis_files_in(&WrapperConfig::new(array), sources).unwrap(),
+        core_files_in(&split.core, &emission).unwrap(),
+        array_files_in(&array, &emission).unwrap(),
+        split_files_in(&split, &emission).unwrap(),
+        axis_files_in(&WrapperConfig::new(array), &emission).unwrap(),
     ]
 }
 
@@ -232,7 +237,7 @@ fn no_module_has_a_clock_that_it_does_not_use() {
         .collect();
     for core in variants() {
         let array = ArrayConfig::new(CoreConfig { masks: true, ..core }, 2);
-        texts.push(axis_files_in(&WrapperConfig::new(array), Sources::Together).unwrap().remove(0).text);
+        texts.push(axis_files(&WrapperConfig::new(array)).unwrap().remove(0).text);
     }
     for text in texts {
         for module in text.split("\nmodule ").skip(1) {
@@ -278,7 +283,7 @@ fn a_core_reads_as_expected() {
 #[test]
 fn a_core_description_names_every_file() {
     let config = WrapperConfig::new(ArrayConfig::new(CoreConfig::shipped().remove(0), 2));
-    let files = axis_files_in(&config, Sources::PerModule).unwrap();
+    let files = axis_files_in(&config, &Sources::PerModule.into()).unwrap();
     let text_of = |end: &str| &files.iter().find(|f| f.name.ends_with(end)).unwrap().text;
     let manifest: WrapperManifest = serde_json::from_str(text_of(".json")).unwrap();
     assert!(manifest.array.files.len() > 10);
@@ -323,7 +328,7 @@ fn what_a_configuration_leaves_out_has_no_port() {
         let core = CoreConfig { hold: Some(Hold::None), ..CoreConfig::new(design, 8, Format::FP8_E4M3) };
         let text = core_files(&core).unwrap().remove(0).text;
         for module in ["hold_decision", "distance_hold"] {
-            assert!(!text.contains(&format!("module {module} (")), "{design:?}: {module}");
+            assert!(!text.contains(&format!("_{module} (")), "{design:?}: {module}");
         }
         assert!(text.contains("// update = valid"), "{design:?}");
     }

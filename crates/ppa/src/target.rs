@@ -1,6 +1,7 @@
 //! What is measured.
 
 use crate::PpaError;
+use flashd_generator::{Emission, Prefix};
 use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig};
 
 /// A core, or an array of cores that share keys and values.
@@ -48,14 +49,15 @@ impl Target {
         }
     }
 
-    /// Name and text of its Verilog file.
+    /// Name and text of its Verilog file. Modules have names without a prefix: cores share mappings of equal modules.
     ///
     /// # Errors
     /// If the configuration is not valid.
     pub fn verilog(&self) -> Result<(String, String), PpaError> {
+        let emission = Emission::from(Prefix::Plain);
         let files = match self {
-            Target::Core(config) => flashd_generator::core_files(config)?,
-            Target::Array(config) => flashd_generator::array_files(config)?,
+            Target::Core(config) => flashd_generator::core_files_in(config, &emission)?,
+            Target::Array(config) => flashd_generator::array_files_in(config, &emission)?,
         };
         let file = files.into_iter().find(|file| file.name.ends_with(".v")).ok_or_else(|| {
             PpaError::Unexpected { what: self.name(), detail: "no Verilog was generated".to_string() }

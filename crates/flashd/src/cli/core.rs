@@ -11,11 +11,13 @@ use std::path::PathBuf;
 pub struct Selection {
     /// A file with a configuration, whose fields the others override.
     pub config: Option<PathBuf>,
+    /// More of them, for a command that takes several.
+    pub more: Vec<PathBuf>,
     /// What the flags say.
     pub fields: CoreFields,
 }
 
-const CONFIG: &str = "config";
+pub(super) const CONFIG: &str = "config";
 
 /// What an option is, and which numbers it takes.
 pub fn with_range(option: &CoreOption) -> String {
@@ -105,8 +107,10 @@ impl FromArgMatches for Selection {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        if let Some(path) = matches.get_one::<PathBuf>(CONFIG) {
-            self.config = Some(path.clone());
+        let mut paths = matches.get_many::<PathBuf>(CONFIG).into_iter().flatten().cloned();
+        if let Some(first) = paths.next() {
+            self.config = Some(first);
+            self.more = paths.collect();
         }
         for option in &OPTIONS {
             let value = match option.is_switch() {

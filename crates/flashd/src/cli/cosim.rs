@@ -1,8 +1,8 @@
 //! The command line of `flashd cosim`.
 
-use super::ArrayArgs;
-use super::{OUTPUT, RUN, WHAT};
+use super::{ArrayArgs, OUTPUT, RUN, WHAT};
 use clap::Args;
+use flashd_generator::Prefix;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -33,6 +33,9 @@ pub struct CosimArgs {
     /// Folder for compiled simulators, which an unchanged core uses again (default: flashd/cosim in the user's cache folder)
     #[arg(long, value_name = "DIR", help_heading = RUN, hide_short_help = true)]
     pub build: Option<PathBuf>,
+    /// What names of the Verilog's modules begin with, as with generate; or none (default: the top's name)
+    #[arg(long, value_name = "P", help_heading = RUN, hide_short_help = true)]
+    pub prefix: Option<Prefix>,
     /// Print the result as JSON
     #[arg(long, help_heading = OUTPUT)]
     pub json: bool,

@@ -3,7 +3,7 @@
 use crate::digest::hexadecimal;
 use crate::output::Failure;
 use flashd_files::TemporaryFolder;
-use flashd_generator::{GeneratedFile, testbench_files};
+use flashd_generator::{GeneratedFile, testbench_files, without_digest};
 use flashd_hwmodel::vectors::Layout;
 use sha2::{Digest as _, Sha256};
 use std::fs::File;
@@ -99,12 +99,13 @@ fn succeed(name: &str, command: &mut Command) -> Result<(), Failure> {
 
 /// The modules of a long core that are there many times; none of a short core.
 fn repeated(verilog: &str) -> Vec<String> {
+    let is = |name: &str, end: &str| without_digest(name).ends_with(end);
     let first_words = || verilog.lines().filter_map(|line| line.strip_prefix("    ")?.split(' ').next());
-    if first_words().filter(|word| word.ends_with(REPEATED[0])).count() < MANY_GROUPS {
+    if first_words().filter(|word| is(word, REPEATED[0])).count() < MANY_GROUPS {
         return Vec::new();
     }
     let modules = verilog.lines().filter_map(|line| line.strip_prefix("module ")?.split(' ').next());
-    modules.filter(|m| REPEATED.iter().any(|end| m.ends_with(end))).map(String::from).collect()
+    modules.filter(|m| REPEATED.iter().any(|end| is(m, end))).map(String::from).collect()
 }
 
 /// What is compiled, by file name; with a control file if that is in blocks.

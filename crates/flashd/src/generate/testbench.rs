@@ -2,7 +2,7 @@
 
 use crate::output::Failure;
 use crate::target::Target;
-use flashd_generator::{GeneratedFile, testbench_files, vector_file_name};
+use flashd_generator::{GeneratedFile, Prefix, testbench_files, vector_file_name};
 use flashd_golden::units;
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::{Layout, Look, ports};
@@ -56,8 +56,8 @@ fn all_files(
 }
 
 /// A design's, expected outputs from design and model in lock-step.
-pub fn testbench(target: &Target, plan: &Plan) -> Result<Vec<GeneratedFile>, Failure> {
-    let layout = target.layout(plan.look).map_err(|e| Failure::input(format!("--testbench: {e}")))?;
+pub fn testbench(target: &Target, plan: &Plan, prefix: &Prefix) -> Result<Vec<GeneratedFile>, Failure> {
+    let layout = target.layout(plan.look, prefix).map_err(|e| Failure::input(format!("--testbench: {e}")))?;
     let (core, cores) = target.cores();
     let stream = plan.stream(core.d.max(core.dv()) * cores);
     let (streamed, vectors, lines) =

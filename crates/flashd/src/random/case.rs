@@ -4,7 +4,7 @@ use crate::cli::RandomArgs;
 use crate::cosim::build::{Compile, Simulator};
 use crate::generate::testbench::{Plan, testbench};
 use crate::target::Target;
-use flashd_generator::{axis_files, write_all};
+use flashd_generator::{Prefix, axis_files, write_all};
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::array::{self, Disturbance};
 use flashd_simulator::random::{Compared, compare, packets};
@@ -80,13 +80,13 @@ impl Case<'_> {
                 return Ok(());
             }
         };
-        let files = target.files().map_err(|e| format!("generate: {e}"))?;
+        let files = target.files(&Prefix::Top).map_err(|e| format!("generate: {e}"))?;
         let design = self.write(&folder.join("rtl"), &files)?;
         if !only {
             self.lint(&folder.join("rtl"))?;
         }
         let plan = Plan { seed: rng.random(), keys: Some(self.args.keys), look: Look::Inside };
-        let bench = testbench(&target, &plan).map_err(|e| format!("testbench: {e}"))?;
+        let bench = testbench(&target, &plan, &Prefix::Top).map_err(|e| format!("testbench: {e}"))?;
         write_all(&folder.join("tb"), &bench).map_err(|e| format!("testbench: {e}"))?;
         if only {
             return Ok(());
@@ -131,8 +131,8 @@ impl Case<'_> {
     /// The same kinds of rounds in Verilator, with other data.
     fn verilator(&self, target: &Target, folder: &Path, rng: &mut ChaCha8Rng) -> Result<u64, String> {
         let problem = |e: &dyn Display| format!("Verilator: {e}");
-        let layout = target.layout(Look::Ports).map_err(|e| problem(&e))?;
-        let files = target.files().map_err(|e| problem(&e))?;
+        let layout = target.layout(Look::Ports, &Prefix::Top).map_err(|e| problem(&e))?;
+        let files = target.files(&Prefix::Top).map_err(|e| problem(&e))?;
         let (simulator, _) =
             Simulator::build(Some(folder), &layout, &files, Compile::for_keys(self.args.keys))
                 .map_err(|e| problem(&e))?;

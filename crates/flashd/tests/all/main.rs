@@ -19,6 +19,7 @@ mod inputs;
 mod interrupt;
 mod liberty;
 mod llm;
+mod names;
 mod npy;
 mod options;
 mod other_design;

@@ -3,6 +3,7 @@
 use crate::GenerateError;
 use crate::elaborate::Module;
 use crate::kernel::Path;
+use crate::prefix::Prefix;
 use flashd_hwmodel::netlist::range;
 use flashd_hwmodel::rtl::{TagKind, Verilog};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -42,15 +43,33 @@ pub(crate) struct Emitted {
     pub modules: Vec<EmittedModule>,
     /// Ports of the top: (name, output, element width, elements).
     pub ports: Vec<(String, bool, u32, usize)>,
+    /// What the names of its modules begin with.
+    pub prefix: String,
 }
 
-/// Prints a hierarchy.
+impl Emitted {
+    /// Name of the top module.
+    pub(crate) fn top(&self) -> &str {
+        &self.modules[0].name
+    }
+}
+
+/// Prints a hierarchy, the names of its modules with a prefix.
 ///
 /// # Errors
 /// If a structural kernel does more than connect.
-pub(crate) fn emit(top: &Module) -> Result<Emitted, GenerateError> {
-    let mut emitter = Emitter::default();
-    let root = emitter.module(top, &Parts::new())?;
+pub(crate) fn emit(top: &Module, prefix: &Prefix) -> Result<Emitted, GenerateError> {
+    let name = prefix.top(&top.tag.name);
+    let mut emitter = Emitter {
+        prefix,
+        top: &top.tag.name,
+        modules: Vec::new(),
+        children: Vec::new(),
+        by_text: HashMap::new(),
+        names: HashSet::from([name.clone()]),
+    };
+    let (key, printed) = emitter.print(top, &Parts::new())?;
+    let root = emitter.add(key, name, printed);
     let mut counts = vec![0usize; emitter.modules.len()];
     counts[root] = 1;
     // Children were emitted before their parents, so one pass from the top counts all instances.
@@ -64,21 +83,55 @@ pub(crate) fn emit(top: &Module) -> Result<Emitted, GenerateError> {
         modules.push(EmittedModule { name: name.clone(), text: text.clone(), instances: counts[id] });
     }
     let ports = vectors(&top.ports).into_iter().map(|v| (v.name, v.output, v.width, v.elements)).collect();
-    Ok(Emitted { modules, ports })
+    Ok(Emitted { modules, ports, prefix: prefix.words(&top.tag.name) })
 }
 
-#[derive(Default)]
-struct Emitter {
+struct Emitter<'a> {
+    prefix: &'a Prefix,
+    /// Name of the design.
+    top: &'a str,
     modules: Vec<(String, String)>,
     children: Vec<BTreeMap<usize, usize>>,
     by_text: HashMap<String, usize>,
     names: HashSet<String>,
 }
 
-impl Emitter {
+/// A module but for its name: the text before and after it, and how often it has which children.
+struct Printed {
+    before: String,
+    after: String,
+    children: BTreeMap<usize, usize>,
+}
+
+impl Emitter<'_> {
     /// Emits a module (its children first), some of whose inputs are given in part, and returns its id; equal text means
     /// equal module.
     fn module(&mut self, module: &Module, given: &Parts) -> Result<usize, GenerateError> {
+        let (key, printed) = self.print(module, given)?;
+        if let Some(&id) = self.by_text.get(&key) {
+            return Ok(id);
+        }
+        let base = self.prefix.inner(self.top, &module.tag.name, &key);
+        let mut name = base.clone();
+        let mut n = 2;
+        while !self.names.insert(name.clone()) {
+            name = format!("{base}_{n}");
+            n += 1;
+        }
+        Ok(self.add(key, name, printed))
+    }
+
+    fn add(&mut self, key: String, name: String, printed: Printed) -> usize {
+        let id = self.modules.len();
+        let text = [&printed.before, name.as_str(), &printed.after].concat();
+        self.modules.push((name, text));
+        self.children.push(printed.children);
+        self.by_text.insert(key, id);
+        id
+    }
+
+    /// Prints a module, and what it is known by: its own name and its text.
+    fn print(&mut self, module: &Module, given: &Parts) -> Result<(String, Printed), GenerateError> {
         let (flat, sources) = flat(module)?;
         let module = &flat;
         let body = Body::new(module, sources);
@@ -108,22 +161,9 @@ impl Emitter {
                 });
             }
         };
-        let text = print_module("", module, &body, given);
-        let key = format!("{}\n{text}", module.tag.name);
-        if let Some(&id) = self.by_text.get(&key) {
-            return Ok(id);
-        }
-        let mut name = module.tag.name.clone();
-        let mut n = 2;
-        while !self.names.insert(name.clone()) {
-            name = format!("{}_{n}", module.tag.name);
-            n += 1;
-        }
-        let id = self.modules.len();
-        self.modules.push((name.clone(), print_module(&name, module, &body, given)));
-        self.children.push(children);
-        self.by_text.insert(key, id);
-        Ok(id)
+        let (before, after) = print_module(module, &body, given);
+        let key = format!("{}\n{before}{after}", module.tag.name);
+        Ok((key, Printed { before, after, children }))
     }
 }
 
@@ -138,11 +178,12 @@ fn flat(module: &Module) -> Result<(Module, HashMap<Path, Path>), GenerateError>
     }
 }
 
-fn print_module(name: &str, module: &Module, body: &str, given: &Parts) -> String {
-    let mut text = String::new();
+/// The text of a module before and after its name.
+fn print_module(module: &Module, body: &str, given: &Parts) -> (String, String) {
+    let (mut before, mut text) = (String::new(), String::new());
     let (unread, body) = unread(body);
     for line in module.tag.doc.lines() {
-        let _ = writeln!(text, "// {line}");
+        let _ = writeln!(before, "// {line}");
     }
     let ports: Vec<(bool, String)> = vectors(&module.ports)
         .iter()
@@ -156,7 +197,8 @@ fn print_module(name: &str, module: &Module, body: &str, given: &Parts) -> Strin
             (unread, format!("    {direction} wire {range}{}", v.name))
         })
         .collect();
-    let _ = writeln!(text, "module {name} (");
+    before += "module ";
+    text += " (\n";
     for (i, (unread, port)) in ports.iter().enumerate() {
         let comma = if i + 1 < ports.len() { "," } else { "" };
         // Bits that the function drops on purpose are the only ones that may stay unread.
@@ -169,5 +211,5 @@ fn print_module(name: &str, module: &Module, body: &str, given: &Parts) -> Strin
         };
     }
     let _ = write!(text, ");\n{body}endmodule\n");
-    text
+    (before, text)
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 function! {
     /// Applies the soft cap to a score.
     pub struct SoftcapFunction { table: Arc<Softcap> }
-    name(this) = format!("softcap_{}", this.table.score_bits + 1);
+    name(this) = format!("softcap_{}_{}", this.table.cap, this.table.score_bits + 1).replace('.', "p");
     doc = {
         let t = &this.table;
         format!(

@@ -1,0 +1,318 @@
+//! Names of emitted modules: equal names are equal modules, and any designs can be compiled together.
+
+use crate::common::refusal;
+use flashd_generator::{
+    Emission, GenerateError, GeneratedFile, Prefix, array_files_in, axis_files_in, core_files_in,
+    split_files_in,
+};
+use flashd_simulator::AnyConfig;
+use flashd_simulator::random::draw;
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, Values, WrapperConfig};
+use flashd_spec::format::Format;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The variable that repeats a draw.
+const SEED: &str = "FLASHD_NAMES_SEED";
+
+fn run(args: &[String]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_flashd")).args(args).output().unwrap()
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(String::from).collect()
+}
+
+/// Random configurations with different names; the seed is printed.
+fn drawn(count: usize, longest: usize) -> Vec<AnyConfig> {
+    let seed =
+        std::env::var(SEED).ok().and_then(|text| text.parse().ok()).unwrap_or_else(|| rand::rng().random());
+    println!("{count} configurations; {SEED}={seed} draws them again");
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut names = BTreeSet::new();
+    let mut all = Vec::new();
+    while all.len() < count {
+        let config = draw(&mut rng, longest);
+        if names.insert(config.name()) {
+            all.push(config);
+        }
+    }
+    all
+}
+
+/// An array, split keys and a stream wrapper of both designs.
+fn of_other_kinds() -> Vec<AnyConfig> {
+    let mut all = Vec::new();
+    for (design, format) in [(Design::FlashD, Format::BF16), (Design::Fa2, Format::FP8_E4M3)] {
+        let core = CoreConfig::new(design, 4, format);
+        let array = ArrayConfig::new(core.clone(), 2);
+        all.push(AnyConfig::Split(SplitConfig::new(core, 2)));
+        all.push(AnyConfig::Wrapper(WrapperConfig::new(array.clone())));
+        all.push(AnyConfig::Array(array));
+    }
+    all
+}
+
+fn files(config: &AnyConfig, emission: &Emission) -> Result<Vec<GeneratedFile>, GenerateError> {
+    match config {
+        AnyConfig::Core(config) => core_files_in(config, emission),
+        AnyConfig::Array(config) => array_files_in(config, emission),
+        AnyConfig::Split(config) => split_files_in(config, emission),
+        AnyConfig::Wrapper(config) => axis_files_in(config, emission),
+    }
+}
+
+/// The flags that select it.
+fn flags(config: &AnyConfig) -> String {
+    let (core, _) = config.cores();
+    let mut flags = core.flags();
+    let mut array = |array: &ArrayConfig| {
+        let bits = array.key_index_bits.map_or(String::new(), |bits| format!(" --key-index-bits {bits}"));
+        let _ = write!(flags, " --queries {}{bits}", array.queries);
+    };
+    match config {
+        AnyConfig::Core(_) => {}
+        AnyConfig::Array(config) => array(config),
+        AnyConfig::Split(config) => flags += &format!(" --parts {}", config.parts),
+        AnyConfig::Wrapper(config) => {
+            array(&config.array);
+            flags += " --wrapper axis";
+            flags += &config.beat_bits.map_or(String::new(), |bits| format!(" --beat {bits}"));
+            flags += if config.values == Values::All { " --values all" } else { "" };
+        }
+    }
+    flags
+}
+
+/// How many names of modules occur, and those that occur with several texts, in emissions that know nothing of each other.
+fn collisions(configs: &[AnyConfig], prefix: &Prefix) -> (usize, Vec<String>) {
+    let emission = Emission::from(prefix.clone());
+    let texts: Vec<String> =
+        configs.par_iter().map(|config| files(config, &emission).unwrap().remove(0).text).collect();
+    let mut bodies: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for text in &texts {
+        for module in text.split("\nmodule ").skip(1) {
+            let (name, body) = module.split_once(" (").unwrap();
+            bodies.entry(name).or_default().insert(body.split("\nendmodule").next().unwrap());
+        }
+    }
+    let several = bodies.iter().filter(|(_, texts)| texts.len() > 1).map(|(name, _)| name.to_string());
+    (bodies.len(), several.collect())
+}
+
+/// Shipped cores of up to so many elements, some other designs, and random ones, all with different names.
+fn designs(longest: usize, random: usize, random_longest: usize) -> Vec<AnyConfig> {
+    let shipped = CoreConfig::shipped().into_iter().filter(|core| core.d <= longest);
+    let mut configs: Vec<AnyConfig> = shipped.map(AnyConfig::Core).chain(of_other_kinds()).collect();
+    let known: BTreeSet<String> = configs.iter().map(AnyConfig::name).collect();
+    configs
+        .extend(drawn(random, random_longest).into_iter().filter(|config| !known.contains(&config.name())));
+    configs
+}
+
+/// Designs of separate runs, too: each is emitted alone.
+fn no_name_has_two_bodies(configs: &[AnyConfig], at_least: usize) {
+    // Without a prefix and without a digest there would be some: the draw is wide enough to show them.
+    let (names, several) = collisions(configs, &Prefix::Plain);
+    println!("{names} names without prefix and digest, {} with several bodies", several.len());
+    assert!(several.len() >= at_least, "{several:?}");
+    for prefix in [Prefix::Top, Prefix::Shared(String::new())] {
+        let (names, several) = collisions(configs, &prefix);
+        println!("{prefix:?}: {names} names, {} with several bodies", several.len());
+        assert_eq!(several, Vec::<String>::new(), "{prefix:?}");
+    }
+}
+
+#[test]
+fn equal_names_are_equal_modules() {
+    no_name_has_two_bodies(&designs(16, 40, 6), 5);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn equal_names_are_equal_modules_in_300_configurations() {
+    no_name_has_two_bodies(&designs(256, 300, 16), 20);
+}
+
+/// The files of a list, without those of options.
+fn listed(folder: &Path, list: &str) -> Vec<PathBuf> {
+    fs::read_to_string(folder.join(list)).unwrap().lines().map(|line| folder.join(line)).collect()
+}
+
+fn names(folder: &Path, end: &str) -> Vec<String> {
+    let entries =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> =
+        entries.filter_map(|name| name.strip_suffix(end).map(String::from)).collect();
+    names.sort();
+    names
+}
+
+/// Runs a tool, which has to succeed without a word.
+fn silent(command: &mut Command) -> String {
+    let tool = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().unwrap_or_else(|e| panic!("{tool}: {e}"));
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let loud = text.lines().any(|line| line.contains("arning") || line.contains("rror"));
+    assert!(
+        output.status.success() && !loud,
+        "{tool}: {}",
+        text.lines().take(30).collect::<Vec<_>>().join("\n")
+    );
+    text
+}
+
+/// Reads all files together with three tools; every testbench runs in one simulation.
+fn together(folder: &Path, sources: &[PathBuf], tops: &[String]) {
+    let benches = names(folder, "_tb.v");
+    let roots = |command: &mut Command, names: &[String]| {
+        for name in names {
+            command.args(["-s", name]);
+        }
+    };
+    let mut icarus = Command::new("iverilog");
+    icarus.args(["-g2005", "-Wall", "-t", "null"]).args(sources);
+    roots(&mut icarus, tops);
+    assert_eq!(silent(&mut icarus), "");
+    let list = folder.join("all.ys");
+    let read: String = sources.iter().map(|path| format!("read_verilog {}\n", path.display())).collect();
+    fs::write(&list, read + "hierarchy -check\n").unwrap();
+    silent(Command::new("yosys").arg("-q").arg("-s").arg(&list));
+    // A company has as many tops as designs.
+    let mut verilator = Command::new("verilator");
+    verilator.args(["--lint-only", "-Wall", "-Wno-MULTITOP"]).args(sources);
+    assert_eq!(silent(&mut verilator), "");
+    let mut compile = Command::new("iverilog");
+    compile.args(["-g2005", "-Wall", "-o"]).arg(folder.join("all.vvp")).args(sources);
+    compile.args(benches.iter().map(|name| folder.join(format!("{name}_tb.v"))));
+    roots(&mut compile, &benches.iter().map(|name| format!("{name}_tb")).collect::<Vec<_>>());
+    silent(&mut compile);
+    let said = silent(Command::new("vvp").current_dir(folder).args(["-n", "all.vvp"]));
+    let passed = said.lines().filter(|line| line.starts_with("TEST PASSED: ")).count();
+    assert_eq!(passed, benches.len(), "{said}");
+    println!("{} tops in {} files, {passed} testbenches pass", tops.len(), sources.len());
+}
+
+/// Generates all of them with testbenches, wrappers without, and reads them together.
+fn company(configs: &[AnyConfig], prefix: Option<&str>, keys: u32) {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let generate = |configs: &[&AnyConfig], more: &[&str]| {
+        let mut args = words("generate --quiet --out");
+        args.push(out.into());
+        args.extend(more.iter().map(|word| word.to_string()));
+        args.extend(prefix.into_iter().flat_map(|prefix| ["--prefix".to_string(), prefix.to_string()]));
+        args.extend(configs.iter().flat_map(|config| ["--core".to_string(), flags(config)]));
+        let ran = run(&args);
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    };
+    let is_wrapper = |config: &&AnyConfig| matches!(config, AnyConfig::Wrapper(_));
+    let (wrappers, others): (Vec<&AnyConfig>, Vec<&AnyConfig>) = configs.iter().partition(is_wrapper);
+    let keys = keys.to_string();
+    let with_bench = ["--testbench", "inside", "--seed", "3", "--keys", &keys];
+    let sources: Vec<PathBuf> = match prefix {
+        None => {
+            generate(&wrappers, &[]);
+            generate(&others, &with_bench);
+            configs.iter().flat_map(|config| listed(folder.path(), &format!("{}.f", config.name()))).collect()
+        }
+        // What is shared is emitted in one run: what has no testbench, without.
+        Some(prefix) => {
+            generate(&others, &with_bench);
+            generate(&configs.iter().collect::<Vec<_>>(), &[]);
+            listed(folder.path(), &format!("{}.f", if prefix == "none" { "modules" } else { prefix }))
+        }
+    };
+    let distinct: BTreeSet<&PathBuf> = sources.iter().collect();
+    assert_eq!(distinct.len(), sources.len(), "each file once");
+    let tops: Vec<String> = names(folder.path(), ".sdc");
+    assert_eq!(tops.len(), configs.len());
+    together(folder.path(), &sources, &tops);
+}
+
+/// Some of every kind, with names of their own and with shared ones.
+#[test]
+fn designs_of_every_kind_can_be_compiled_together() {
+    let configs = designs(16, 10, 6);
+    for prefix in [None, Some("none"), Some("acme")] {
+        company(&configs, prefix, 40);
+    }
+}
+
+/// All shipped cores, arrays, wrappers and 200 random configurations.
+#[test]
+#[ignore = "takes half an hour"]
+fn all_shipped_and_200_random_designs_can_be_compiled_together() {
+    let configs = designs(256, 200, 16);
+    for prefix in [None, Some("none")] {
+        company(&configs, prefix, 60);
+    }
+}
+
+/// Several files of configurations in one run, with a flag for all of them.
+#[test]
+fn several_configurations_share_modules() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    fs::write(at("a.json"), r#"{"design": "fa2", "format": "bf16"}"#).unwrap();
+    fs::write(at("b.json"), r#"{"core": {"design": "flash-d", "format": "bf16"}, "queries": 2}"#).unwrap();
+    let configs = [words("generate --config"), vec![at("a.json"), "--config".into(), at("b.json")]].concat();
+    let generate = |more: &str| run(&[configs.clone(), words(more)].concat());
+    let out = at("out");
+    let ran = generate(&format!("--d 4 --prefix acme --out {out}"));
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let out = Path::new(&out);
+    assert_eq!(names(out, ".f"), ["acme", "acme_fa2_bf16_d4", "acme_flash_d_bf16_d4_x2"]);
+    let [all, fa2, flash_d] = ["acme", "acme_fa2_bf16_d4", "acme_flash_d_bf16_d4_x2"]
+        .map(|list| listed(out, &format!("{list}.f")).into_iter().collect::<BTreeSet<PathBuf>>());
+    assert_eq!(all, &fa2 | &flash_d);
+    assert!((&fa2 & &flash_d).len() > 3, "the dot product is the same");
+    let manifest = fs::read_to_string(out.join("acme_fa2_bf16_d4.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    assert_eq!((&manifest["name"], &manifest["prefix"]), (&"acme_fa2_bf16_d4".into(), &"acme".into()));
+    for module in manifest["modules"].as_array().unwrap() {
+        assert!(module["name"].as_str().unwrap().starts_with("acme_"), "{module}");
+    }
+    // By default everything has the name of its top.
+    let ran = generate(&format!("--d 4 --out {}", at("own")));
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let text = fs::read_to_string(Path::new(&at("own")).join("fa2_bf16_d4.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(manifest["prefix"], "fa2_bf16_d4");
+    for module in manifest["modules"].as_array().unwrap() {
+        assert!(module["name"].as_str().unwrap().starts_with("fa2_bf16_d4"), "{module}");
+    }
+}
+
+#[test]
+fn prefixes_and_selections_that_cannot_be_are_refused() {
+    let refused = |text: &str| {
+        let args = words(text);
+        let shown: Vec<&str> = args.iter().map(String::as_str).collect();
+        refusal(run(&args), &shown)
+    };
+    for (prefix, problem) in
+        [("4x", "begins with the digit 4"), ("wire", "is a keyword"), ("a.b", "has the character '.'")]
+    {
+        for command in ["generate", "cosim"] {
+            let text = refused(&format!("{command} --design fa2 --d 4 --prefix {prefix}"));
+            assert!(text.contains("--prefix") && text.contains(problem), "{text}");
+            assert!(text.contains("up to 64 letters, digits and '_'"), "{text}");
+        }
+    }
+    let text = refused("generate --unit add --prefix acme");
+    assert!(text.contains("--prefix"), "{text}");
+    let text = refused("simulate --config a.json --config b.json");
+    assert!(text.contains("cannot be used multiple times"), "{text}");
+    let twice = format!("{}/../../configs/fa2_bf16_d16.json", env!("CARGO_MANIFEST_DIR"));
+    let text = refused(&format!("generate --config {twice} --config {twice}"));
+    assert!(text.contains("module fa2_bf16_d16: ") && text.contains("name each design once"), "{text}");
+    let split = ["generate", "--cocotb", "--core", "--design fa2 --d 4 --parts 2"].map(String::from);
+    assert!(refusal(run(&split), &["--cocotb"]).contains("fa2_partial_bf16_d4_p2 has split keys"));
+}
