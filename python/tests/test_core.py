@@ -17,7 +17,7 @@ FORMATS = ("bf16", "fp16", "fp8-e4m3", "fp8-e5m2", "fp32", "int8", "int4")
 SCALES = ("none", "row", "row-e8m0", "mx", "nvfp4")
 DATAPATHS = [("flash-d", {"update": u}) for u in ("fixed", "ranged", "fused", "rounded")] + [("flash-d", {"weight": "paper"})]
 DATAPATHS += [("fa2", {"fa2": name}) for name in (
-    "shared-scale", "separate-scale", "fixed", "log-reference", "shared-log-reference", "lazy-reference", "literal")]
+    "shared-scale", "separate-scale", "fixed", "log-reference", "shared-log-reference", "ranged", "lazy-reference", "literal")]
 
 
 def flags_of(options):

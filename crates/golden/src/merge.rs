@@ -1,7 +1,9 @@
 //! The bit-exact model of a merge and of a tree of merges, which joins the partial results of P cores into one.
 
 use crate::base2::Base2;
-use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, SumLanes};
+use crate::lanes::{
+    FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, RangedSumLanes, SumLanes,
+};
 use crate::recurrence::{FactorWeight, RoundedWeight, WeightForm, divide, exponential_factor, scaled};
 use crate::result::{PartialState, QueryResult};
 use crate::round::{encode, given_exponent};
@@ -40,7 +42,7 @@ impl Merge {
             (Some(a), Some(b)) => {
                 let (state, overflow) = match (self.config.design(), self.config.kind().arithmetic) {
                     (Design::FlashD, _) => (self.flash_d(a, b), false),
-                    (Design::Fa2, Arithmetic::Fixed) => self.fa2_fixed(a, b),
+                    (Design::Fa2, Arithmetic::Fixed | Arithmetic::Ranged) => self.fa2_fixed(a, b),
                     (Design::Fa2, _) => (self.fa2(a, b), false),
                 };
                 (Some(state), overflow)
@@ -146,15 +148,16 @@ impl Merge {
     }
 
     /// FA2 in fixed point. `fixed` and `logref`, whose reference is an integer, shift the sum and the accumulators of the smaller
-    /// reference right, rounding down. `sharedlog` multiplies them: the sum is rounded half up, accumulators half away from zero.
+    /// reference right, rounding down. `sharedlog` and `ranged` multiply them: the sum is rounded half up, accumulators half away from zero.
+    /// `ranged` first shifts the accumulator of the smaller exponent right, rounding down.
     fn fa2_fixed(&self, a: &PartialState, b: &PartialState) -> (PartialState, bool) {
         let n = &self.numerics;
         let fraction = match self.config.fa2() {
-            Some(Fa2Variant::SharedLogReference) => n.score_fraction,
+            Some(Fa2Variant::SharedLogReference | Fa2Variant::Ranged) => n.score_fraction,
             _ => 0,
         };
         let m_bits = n.score_integer + 2 + fraction;
-        let bits = self.config.accumulator_bits();
+        let bits = self.config.lane_bits().o + self.config.sum_guard_bits();
         let [ma, mb] = [a, b].map(|part| signed(part.scalars[0], m_bits));
         let (larger, smaller) = if mb > ma { (b, a) } else { (a, b) };
         let distance = (mb - ma).unsigned_abs();
@@ -183,8 +186,12 @@ impl Merge {
         let l = if follows { total >> u32::from(carry) } else { total.min((1 << n.sum_bits()) - 1) };
         let m = ma.max(mb) + (i64::from(carry) << fraction);
         let o = larger.o.iter().zip(&smaller.o).map(|(&larger, &smaller)| {
-            let sum = signed(larger, bits) + moved(signed(smaller, bits));
-            (sum >> u32::from(carry)) as u64 & ones(bits)
+            // Without exponents of lanes, nothing is above the accumulators.
+            let [above_larger, above_smaller] = [larger >> bits, smaller >> bits];
+            let exponent = above_larger.max(above_smaller);
+            let aligned = |o: u64, own: u64| signed(o & ones(bits), bits) >> (exponent - own).min(63);
+            let sum = aligned(larger, above_larger) + moved(aligned(smaller, above_smaller));
+            exponent << bits | (sum >> u32::from(carry)) as u64 & ones(bits)
         });
         let state = PartialState { scalars: [m as u64 & ones(m_bits), l], o: o.collect() };
         (state, !follows && l > 1 << (SUM_GUARD_BITS + n.state_fraction))
@@ -213,16 +220,22 @@ impl Merge {
         };
         let rounded =
             |result: &dyn Fn(u64) -> f64| state.o.iter().map(|&o| encode(n.formats.o, result(o))).collect();
+        // The merge has its own last multiplier, whose operand does not end in a one for the middle of the dropped bits.
+        let kept = n.formats.o.precision() + 4;
+        let guard = self.config.sum_guard_bits();
+        let division = || Some(divide(&n.reciprocal, state.scalars[1], n.state_fraction));
+        if let (Design::Fa2, Arithmetic::Ranged) = (self.config.design(), self.config.kind().arithmetic) {
+            let lanes = RangedSumLanes::new(n.formats, self.config.lane_bits().o, guard, kept, false);
+            let division = division();
+            return rounded(&|o| lanes.result(division, lanes.accumulator(o), v_exponent).0);
+        }
         if self.config.has_ranged_lanes() {
             let lanes = RangedLanes::new(n.formats, self.config.lane_bits());
             return rounded(&|o| lanes.result(FloatEnding::Round, lanes.accumulator(o), v_exponent).0);
         }
         if let (Design::Fa2, Arithmetic::Fixed) = (self.config.design(), self.config.kind().arithmetic) {
-            // The merge has its own last multiplier, whose operand does not end in a one for the middle of the dropped bits.
-            let guard = self.config.sum_guard_bits();
-            let kept = n.formats.o.precision() + 4;
             let lanes = SumLanes::<f64, i64>::new(n.formats, self.config.lane_bits(), guard, (kept, false));
-            let division = Some(divide(&n.reciprocal, state.scalars[1], n.state_fraction));
+            let division = division();
             return rounded(&|o| lanes.result(division, lanes.accumulator(o), v_exponent).0);
         }
         if self.config.has_fixed_lanes() {

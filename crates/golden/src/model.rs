@@ -4,7 +4,8 @@ use crate::carrier::{Carrier, Carriers};
 use crate::dot::dot_unit;
 use crate::head::{Head, Prepared};
 use crate::lanes::{
-    Division, FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, SumLanes, SumOp,
+    Division, FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, RangedSumLanes,
+    SumLanes, SumOp,
 };
 use crate::recurrence::{
     Fa2, Fa2Fixed, FactorWeight, LOG_REFERENCE_GUARD_BITS, Lazy, Literal, Lse, Paper, Recurrence, Reference,
@@ -147,6 +148,9 @@ impl Model {
             }
             Datapath::Fa2(Fa2Variant::SharedLogReference) => {
                 self.sum_lanes(input, &SharedLog::new(n), LOG_REFERENCE_GUARD_BITS, carriers)
+            }
+            Datapath::Fa2(Fa2Variant::Ranged) => {
+                input.visit(self, &SharedLog::new(n), &RangedSumLanes::of(config, n), carriers)
             }
         }
     }

@@ -7,6 +7,7 @@ use crate::attention::schedule::score_stage;
 use crate::fa2::lazy_reference::lazy_reference;
 use crate::fa2::literal_softmax::literal_softmax;
 use crate::fa2::log_reference::log_reference;
+use crate::fa2::octave_reference::octave_reference;
 use crate::fa2::reference::maximum_reference;
 use crate::fa2::shared_log_reference::shared_log_reference;
 use crate::fa2::shared_softmax::shared_softmax;
@@ -141,6 +142,17 @@ const FA2_SHARED_LOG_REFERENCE: CoreKind = CoreKind {
     ..FA2_LOG_REFERENCE
 };
 
+/// FlashAttention-2 in fixed point, each lane relative to its own exponent, with one multiplier a lane.
+const FA2_RANGED: CoreKind = CoreKind {
+    doc: "FlashAttention-2 attention core in fixed point, relative to the sum's exponent and each lane to its own; one\nmultiplier a lane for update and final scale; one key a cycle.",
+    scalar_path: octave_reference,
+    lanes: &fa2::ranged_lane::RANGED,
+    argument_after: 2,
+    result_exponent: None,
+    state_after: &[("o_m_q", 2), ("o_l_q", 2)],
+    ..FA2_SHARED_LOG_REFERENCE
+};
+
 /// FlashAttention-2 with one multiplier a lane and a reference that moves rarely, by whole octaves.
 const FA2_LAZY_REFERENCE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core whose reference moves rarely, by whole octaves; one key a cycle.",
@@ -177,6 +189,7 @@ pub fn kind(config: &CoreConfig) -> &'static CoreKind {
         Fa2(Fa2Variant::LogReference) => &FA2_LOG_REFERENCE,
         Fa2(Fa2Variant::LazyReference) => &FA2_LAZY_REFERENCE,
         Fa2(Fa2Variant::SharedLogReference) => &FA2_SHARED_LOG_REFERENCE,
+        Fa2(Fa2Variant::Ranged) => &FA2_RANGED,
         Fa2(Fa2Variant::Literal) => &FA2_LITERAL,
     }
 }

@@ -380,16 +380,20 @@ impl CoreConfig {
     pub fn accumulator_bits(&self) -> u32 {
         match self.kind().arithmetic {
             Arithmetic::Fixed => self.lane_bits().o + self.sum_guard_bits(),
-            Arithmetic::Ranged => self.products().v.exponent_bits + self.lane_bits().o,
+            Arithmetic::Ranged => {
+                self.products().v.exponent_bits + self.lane_bits().o + self.sum_guard_bits()
+            }
             Arithmetic::Float | Arithmetic::Letter => self.accumulator_format().width(),
         }
     }
 
-    /// Guard bits of FA2's fixed-point accumulators above the value. l stays below 2 in the two log-reference datapaths, and reaches at most 65,536 in `fixed`.
+    /// Guard bits of FA2's fixed-point accumulators above the value. l stays below 2 in the log-reference datapaths and in `ranged`, and reaches at most 65,536 in `fixed`.
     /// FLASH-D needs none.
     pub fn sum_guard_bits(&self) -> u32 {
         match self.fa2() {
-            Some(Fa2Variant::LogReference | Fa2Variant::SharedLogReference) => LOG_SUM_GUARD_BITS,
+            Some(Fa2Variant::LogReference | Fa2Variant::SharedLogReference | Fa2Variant::Ranged) => {
+                LOG_SUM_GUARD_BITS
+            }
             Some(Fa2Variant::Fixed) => SUM_GUARD_BITS,
             _ => 0,
         }

@@ -170,7 +170,7 @@ impl Numerics {
             ranged: config.has_ranged_lanes(),
             log_reference: matches!(
                 config.fa2(),
-                Some(Fa2Variant::LogReference | Fa2Variant::SharedLogReference)
+                Some(Fa2Variant::LogReference | Fa2Variant::SharedLogReference | Fa2Variant::Ranged)
             ),
             scales_in_lane: config.kind().scales_in_lane,
             lane: fixed_lanes.then(|| config.lane_bits()),
@@ -271,7 +271,7 @@ impl Numerics {
             "room" => self.budget.as_ref().map_or(0, BudgetNumerics::room_bits),
             "m" => match config.fa2() {
                 Some(Fa2Variant::Fixed | Fa2Variant::LogReference) => self.reference_bits(),
-                Some(Fa2Variant::SharedLogReference) => self.fine_reference_bits(),
+                Some(Fa2Variant::SharedLogReference | Fa2Variant::Ranged) => self.fine_reference_bits(),
                 _ => self.score_bits(),
             },
             _ if self.log_reference => self.log_sum_bits(),

@@ -17,8 +17,22 @@ pub(crate) struct Ranged {
 /// A value, `significand 2^(exponent - bias)`; the significand's magnitude is below 2.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RangedValue {
-    significand: f64,
-    exponent: u64,
+    pub(super) significand: f64,
+    pub(super) exponent: u64,
+}
+
+impl RangedValue {
+    /// The value of an encoding; Inf and NaN count as zero.
+    pub(super) fn new(format: Format, bits: u64) -> Self {
+        let x = decode(format, bits);
+        // Zeros have the least exponent, as do Inf and NaN.
+        let exponent = match (x == 0.0, format.subnormals) {
+            (true, Subnormals::Flushed) => 0,
+            (true, Subnormals::Supported) => 1,
+            (false, _) => biased_exponent(format, bits),
+        };
+        RangedValue { significand: x / pow2(exponent as i32 - format.bias), exponent }
+    }
 }
 
 /// Ranged lanes: each has its own exponent.
@@ -67,14 +81,7 @@ impl Lanes for RangedLanes {
     type Value = RangedValue;
 
     fn value(&self, bits: u64, _: u64) -> (RangedValue, bool) {
-        let x = decode(self.format, bits);
-        // Zeros have the least exponent, as do Inf and NaN, which count as zeros.
-        let exponent = match (x == 0.0, self.format.subnormals) {
-            (true, Subnormals::Flushed) => 0,
-            (true, Subnormals::Supported) => 1,
-            (false, _) => biased_exponent(self.format, bits),
-        };
-        (RangedValue { significand: x / pow2(exponent as i32 - self.format.bias), exponent }, false)
+        (RangedValue::new(self.format, bits), false)
     }
 
     fn step(&self, op: BlendOp, o: &mut [Ranged], v: &[RangedValue]) -> u64 {

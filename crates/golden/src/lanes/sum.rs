@@ -24,18 +24,45 @@ pub(crate) struct SumOp {
 /// The last multiplication, by `r 2^exponent`. `None` for a query without keys.
 pub(crate) type Division = Option<(u64, i32)>;
 
+/// The last multiplication, rounded to the results' format.
+#[derive(Clone)]
+pub(super) struct Quotient {
+    output: Rounder<f64>,
+    /// Bits of the accumulator's magnitude that it uses.
+    kept: u32,
+    /// Set the last kept bit, as the middle of the dropped bits.
+    middle: bool,
+}
+
+impl Quotient {
+    pub(super) fn new(formats: Formats, kept: u32, middle: bool) -> Self {
+        Quotient { output: Rounder::new(formats.o), kept, middle }
+    }
+
+    /// The result of an accumulator of this magnitude, in units of `2^unit`, and whether its rounding saturated.
+    pub(super) fn of(&self, division: Division, magnitude: u64, negative: bool, unit: i32) -> (f64, bool) {
+        let Some((r, exponent)) = division.filter(|_| magnitude != 0) else {
+            return (0.0, false);
+        };
+        let excess = magnitude.ilog2() as i32 + 1 - self.kept as i32;
+        let kept = if excess > 0 { magnitude >> excess } else { magnitude << -excess };
+        let product = (kept | u64::from(self.middle)) * r;
+        // Longer than an f64: cut, with a sticky bit far below the format's last place.
+        let cut = (product.ilog2() + 1).saturating_sub(53);
+        let odd = product >> cut | u64::from(product & ((1 << cut) - 1) != 0);
+        let result = odd as f64 * pow2(cut as i32 + excess + unit + exponent);
+        self.output.round_by_format(if negative { -result } else { result })
+    }
+}
+
 /// Fixed-point sums, with values in a carrier and accumulators in words.
 #[derive(Clone)]
 pub(crate) struct SumLanes<C, W> {
     /// Format of the values.
     format: Format,
-    output: Rounder<f64>,
+    quotient: Quotient,
     /// Fraction bits OF of the accumulator.
     fraction: u32,
-    /// Bits of the accumulator's magnitude that the last multiplication uses.
-    kept: u32,
-    /// Set the last kept bit, as the middle of the dropped bits.
-    middle: bool,
     /// The accumulator's sign bit, and a mask of all its bits.
     sign: W,
     mask: W,
@@ -49,10 +76,8 @@ impl<C: Carrier, W: Word> SumLanes<C, W> {
         let bits = lane.o + guard;
         SumLanes {
             format: formats.v,
-            output: Rounder::new(formats.o),
+            quotient: Quotient::new(formats, kept, middle),
             fraction: lane.o - 1,
-            kept,
-            middle,
             sign: W::low(1 << (bits - 1)),
             mask: W::low((1 << bits) - 1),
             carrier: PhantomData,
@@ -113,17 +138,7 @@ where
 
     fn result(&self, division: Division, o: W, v_exponent: u64) -> (f64, bool) {
         let o: i64 = o.into();
-        let Some((r, exponent)) = division.filter(|_| o != 0) else {
-            return (0.0, false);
-        };
-        let excess = o.unsigned_abs().ilog2() as i32 + 1 - self.kept as i32;
-        let kept = if excess > 0 { o.unsigned_abs() >> excess } else { o.unsigned_abs() << -excess };
-        let product = (kept | u64::from(self.middle)) * r;
-        // Longer than an f64: cut, with a sticky bit far below the format's last place.
-        let cut = (product.ilog2() + 1).saturating_sub(53);
-        let odd = product >> cut | u64::from(product & ((1 << cut) - 1) != 0);
         let unit = v_exponent as i32 - self.format.bias + 1 - self.fraction as i32;
-        let magnitude = odd as f64 * pow2(cut as i32 + excess + unit + exponent);
-        self.output.round_by_format(magnitude.copysign(o as f64))
+        self.quotient.of(division, o.unsigned_abs(), o < 0, unit)
     }
 }

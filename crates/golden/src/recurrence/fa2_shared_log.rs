@@ -11,11 +11,11 @@ use flashd_spec::numerics::{Numerics, ReciprocalNumerics};
 /// fraction bits).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Octaves {
-    reference: i64,
-    l: u64,
+    pub(crate) reference: i64,
+    pub(crate) l: u64,
 }
 
-/// The variant `shared-log-reference`.
+/// The variants `shared-log-reference` and `ranged`.
 #[derive(Clone)]
 pub(crate) struct SharedLog {
     score: FixedScore,

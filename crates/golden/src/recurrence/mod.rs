@@ -10,7 +10,7 @@ mod paper;
 pub(crate) use fa2::{Fa2, Sum, divide, exponential_factor, reciprocal_of_sum, scaled};
 pub(crate) use fa2_fixed::{Fa2Fixed, LOG_REFERENCE_GUARD_BITS, Reference};
 pub(crate) use fa2_lazy::Lazy;
-pub(crate) use fa2_shared_log::SharedLog;
+pub(crate) use fa2_shared_log::{Octaves, SharedLog};
 pub use lse::spent_after;
 pub(crate) use lse::{FactorWeight, Lse, RoundedWeight, WeightForm};
 pub(crate) use paper::{Literal, Paper};

@@ -7,8 +7,8 @@
 //! | kernel | a vector holds | file |
 //! | --- | --- | --- |
 //! | dot products | one product of 16 queries | `dot.rs` |
-//! | scores, weights, state | one number of 16 queries | `lse.rs`, `fa2.rs` |
-//! | output lanes | one element of 16 queries | `fixed.rs`, `ranged.rs`, `float.rs` |
+//! | scores, weights, state | one number of 16 queries | `lse.rs`, `fa2.rs`, `octaves.rs` |
+//! | output lanes | one element of 16 queries | `fixed.rs`, `ranged.rs`, `ranged_sum.rs`, `float.rs` |
 //!
 //! Cores without kernels of their own ([`Path::ByQuery`]) take the model's own recurrence and lanes, query by query.
 //!
@@ -32,14 +32,17 @@ mod float;
 mod isa;
 mod layout;
 mod lse;
+mod octaves;
 mod operands;
 mod plain;
 mod ranged;
+mod ranged_sum;
 mod ranging;
 mod rounding;
 mod run;
 mod scale;
 mod score;
+mod summing;
 mod table;
 mod task;
 mod watch;

@@ -40,6 +40,15 @@ pub(crate) struct RangeValue {
     exponent: i32,
 }
 
+impl RangeValue {
+    /// Sign (0 or -1), significand and exponent field of a value that [`RangeOperands::exact`] converted.
+    #[inline(always)]
+    pub(crate) fn parts(self) -> (i32, i32, i32) {
+        let sign = self.t >> 31;
+        (sign, (self.t ^ sign) >> 1, self.exponent)
+    }
+}
+
 /// Converts encodings to [`RangeValue`]s.
 #[derive(Clone, Copy)]
 pub(crate) struct RangeOperands {
@@ -61,6 +70,30 @@ pub(crate) struct RangeOperands {
 }
 
 impl RangeOperands {
+    /// The conversion of values that need no rounding: significands have the format's bits. `None` if 32 bits do not hold them.
+    pub(crate) fn exact(format: Format) -> Option<RangeOperands> {
+        let fits = format.fraction_bits <= 27 && format.width() <= 32 && !format.is_integer();
+        fits.then(|| RangeOperands::new(format, 0, i32::MAX))
+    }
+
+    /// The conversion to significands with `left` bits more than the format's, up to `largest`.
+    fn new(format: Format, left: u32, largest: i32) -> RangeOperands {
+        let (least, subnormal) = match format.subnormals {
+            Subnormals::Flushed => (0, 0),
+            Subnormals::Supported => (1, -1),
+        };
+        RangeOperands {
+            magnitude: (format.sign_bit() - 1) as u32,
+            most: format.max_finite() as u32,
+            sign_left: u32::BITS - format.width(),
+            fraction: format.fraction_bits,
+            least,
+            subnormal,
+            left,
+            largest,
+        }
+    }
+
     /// Converts an encoding.
     #[inline(always)]
     pub(crate) fn of(&self, bits: u64) -> RangeValue {
@@ -203,24 +236,12 @@ impl RangeLanes {
         let fraction = operand.max(format.fraction_bits);
         let drop = fraction - operand;
         let cut = bits.o - fixed_result_bits(bits);
-        let (least, subnormal) = match format.subnormals {
-            Subnormals::Flushed => (0, 0),
-            Subnormals::Supported => (1, -1),
-        };
         let half = 1 << drop >> 1;
         let lanes = RangeLanes { blend, drop: drop as i32, cut: cut as i32, half: 1 << cut >> 1 };
-        let operands = RangeOperands {
-            magnitude: (format.sign_bit() - 1) as u32,
-            most: format.max_finite() as u32,
-            sign_left: u32::BITS - format.width(),
-            fraction: format.fraction_bits,
-            least,
-            subnormal,
-            left: fraction - format.fraction_bits,
-            // A larger significand may be replaced by this one. Shifted further right, both round alike: they are
-            // nearest to the same power of two.
-            largest: ((ones(operand + 1) + 1) << drop) as i32 - 1 - half,
-        };
+        // A larger significand may be replaced by this one. Shifted further right, both round alike: they are nearest to the same
+        // power of two.
+        let largest = ((ones(operand + 1) + 1) << drop) as i32 - 1 - half;
+        let operands = RangeOperands::new(format, fraction - format.fraction_bits, largest);
         (fraction <= 27 && format.width() <= 32 && !format.is_integer()).then_some((lanes, operands))
     }
 

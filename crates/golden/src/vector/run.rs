@@ -5,6 +5,7 @@ use super::isa::Isa;
 use super::operands::{Extent, Survey};
 use super::ranging::Ranging;
 use super::scale::ScalingCore;
+use super::summing::Summing;
 use super::task::{SMALL, Task, VectorRun, both};
 use super::watch::Monitor;
 use super::{Path, by_query};
@@ -62,6 +63,7 @@ impl VectorModel {
         let model = &self.model;
         let side_by_side = Blending::new(model).is_some()
             || Ranging::new(model).is_some()
+            || Summing::new(model).is_some()
             || ScalingCore::<true>::new(model, Extent::default(), &[]).is_some()
             || ScalingCore::<false>::new(model, Extent::default(), &[]).is_some();
         match side_by_side && !self.one_by_one {
@@ -116,6 +118,9 @@ impl VectorModel {
                 return task.run(&core);
             }
             if let Some(core) = Ranging::new(&self.model) {
+                return task.run(&core);
+            }
+            if let Some(core) = Summing::new(&self.model) {
                 return task.run(&core);
             }
             if let Some(core) = ScalingCore::<true>::new(&self.model, values, restored) {

@@ -1,9 +1,11 @@
-//! FLASH-D's ranged lanes: how precise a step is, and that `v_exponent` and the size of a channel do not matter.
+//! Ranged lanes of both designs: how precise a step of FLASH-D is, that `v_exponent` and the size of a channel do not matter, and
+//! averages of many keys.
 
 use crate::common::{Rng, any_finite, normal, rng};
+use flashd_golden::units::round_from_f64;
 use flashd_golden::{Head, Model, decode, flash_d_ranged_lane};
 use flashd_spec::bits::{ones, signed};
-use flashd_spec::config::{CoreConfig, FlashDVariant, Hold, LaneBits};
+use flashd_spec::config::{CoreConfig, Fa2Variant, FlashDVariant, Hold, LaneBits};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::fixed_result_bits;
 use rand::RngExt;
@@ -11,6 +13,10 @@ use std::ops::Range;
 
 fn core(d: usize, format: Format) -> CoreConfig {
     CoreConfig::with_datapath(FlashDVariant::Ranged.into(), d, format)
+}
+
+fn fa2(d: usize, format: Format) -> CoreConfig {
+    CoreConfig::with_datapath(Fa2Variant::Ranged.into(), d, format)
 }
 
 /// A state as a number.
@@ -68,8 +74,9 @@ fn a_weight_of_one_returns_v_and_steps_stay_between_o_and_v() {
 fn the_size_of_a_channel_does_not_matter() {
     let (d, keys) = (8, 120);
     let mut rng = rng(192);
-    for format in [Format::BF16, Format::FP8_E4M3, Format::FP16] {
-        let config = core(d, format);
+    let formats = [Format::BF16, Format::FP8_E4M3, Format::FP16];
+    for config in formats.into_iter().flat_map(|format| [core(d, format), fa2(d, format)]) {
+        let format = config.format;
         let q = normal(&mut rng, format, 2.0, 3 * d);
         let k = normal(&mut rng, format, 2.0, keys * d);
         let octaves = if format.exponent_bits > 4 { 5 } else { 2 };
@@ -86,7 +93,7 @@ fn the_size_of_a_channel_does_not_matter() {
                 let (plain, scaled) = (decode(format, plain), decode(format, scaled));
                 // Subnormal results may round differently.
                 if plain.abs() >= 2f64.powi(format.min_exponent()) {
-                    assert_eq!(plain * by, scaled, "{format}, channel {j}");
+                    assert_eq!(plain * by, scaled, "{}, channel {j}", config.name());
                 }
             }
         }
@@ -105,9 +112,10 @@ fn normal_number(rng: &mut Rng, format: Format, exponents: Range<u64>) -> u64 {
 fn there_is_no_exponent_from_outside() {
     let (d, keys) = (4, 60);
     let mut rng = rng(193);
-    for (_, format) in Format::NAMED {
+    for config in Format::NAMED.into_iter().flat_map(|(_, format)| [core(d, format), fa2(d, format)]) {
+        let format = config.format;
         let lane = (format == Format::FP32).then_some(LaneBits { o: 28, v: 20, w: 12 });
-        let config = CoreConfig { lane, ..core(d, format) };
+        let config = CoreConfig { lane, ..config };
         assert!(!config.has_value_exponent());
         let q = normal(&mut rng, format, 2.0, d);
         let k = normal(&mut rng, format, 2.0, keys * d);
@@ -147,5 +155,27 @@ fn equal_scores() {
         let (v, zeros) = (vec![format.one() + 1; KEYS * d], vec![0; KEYS * d]);
         let result = &Model::new(&config).run(Head::new(&zeros[..d], &zeros, &v, &[KEYS]))[0];
         assert_eq!(result.o, vec![format.one() + 1; d], "{format}");
+    }
+}
+
+/// The mean of 65,536 values in 0..1 with equal scores: the error of FA2 is that of one rounding.
+#[test]
+fn equal_scores_of_values_with_a_mean() {
+    const KEYS: usize = 65_536;
+    let d = 16;
+    let mut rng = rng(195);
+    for format in [Format::BF16, Format::FP8_E4M3, Format::FP8_E5M2, Format::FP16] {
+        let config = fa2(d, format);
+        let v: Vec<u64> = (0..KEYS * d).map(|_| round_from_f64(format, rng.random_range(0.0..1.0))).collect();
+        let zeros = vec![0; KEYS * d];
+        let result = &Model::new(&config).run(Head::new(&zeros[..d], &zeros, &v, &[KEYS]))[0];
+        let (mut own, mut rounded) = (0.0, 0.0);
+        for (j, &o) in result.o.iter().enumerate() {
+            let mean = (0..KEYS).map(|i| decode(format, v[i * d + j])).sum::<f64>() / KEYS as f64;
+            own += (decode(format, o) - mean).abs();
+            rounded += (decode(format, round_from_f64(format, mean)) - mean).abs();
+        }
+        println!("{format}: {:.3} of the error of one rounding", own / rounded);
+        assert!(own <= 1.1 * rounded, "{format}: {own} and {rounded}");
     }
 }

@@ -8,6 +8,7 @@
 //! | log-reference | `log_reference` | `fixed_lane` |
 //! | lazy-reference | `lazy_reference` | `lazy_lane` |
 //! | shared log-reference | `shared_log_reference` | `shared_fixed_lane` |
+//! | ranged | `octave_reference` | `ranged_lane` |
 //! | literal | `literal_softmax` | `literal_lane` |
 
 pub mod fixed_lane;
@@ -16,6 +17,8 @@ pub mod lazy_reference;
 pub mod literal_lane;
 pub mod literal_softmax;
 pub mod log_reference;
+pub mod octave_reference;
+pub mod ranged_lane;
 pub mod reference;
 mod scalars;
 pub mod separate_lane;

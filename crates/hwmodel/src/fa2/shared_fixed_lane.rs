@@ -49,17 +49,17 @@ function! {
 }
 
 /// Width of the factor `{right, m}`.
-fn e_bits(n: &Numerics) -> u32 {
+pub(super) fn e_bits(n: &Numerics) -> u32 {
     factor_bits(n, n.factor_significand)
 }
 
 /// Width of the product.
-fn product_bits(n: &Numerics) -> u32 {
+pub(super) fn product_bits(n: &Numerics) -> u32 {
     n.kept_significand() + n.factor_significand
 }
 
 /// Width of the count of an accumulator's leading zeros.
-fn zeros_bits(n: &Numerics) -> u32 {
+pub(super) fn zeros_bits(n: &Numerics) -> u32 {
     crate::word::all_stages(accumulator_bits(n))
 }
 

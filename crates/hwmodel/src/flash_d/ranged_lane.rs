@@ -23,12 +23,17 @@ use crate::function;
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::word::bits_for;
 use flashd_spec::config::LaneBits;
-use flashd_spec::numerics::{Numerics, fixed_result_bits};
+use flashd_spec::numerics::{LOG_SUM_GUARD_BITS, Numerics, fixed_result_bits};
 use std::sync::Arc;
+
+/// Width of an accumulator: OW, and FA2's guard bits.
+pub(crate) fn accumulator_bits(n: &Numerics) -> u32 {
+    lane_bits(n).o + if n.log_reference { LOG_SUM_GUARD_BITS } else { 0 }
+}
 
 /// Width of a lane's state in a partial result, `{E, o}`.
 pub(crate) fn state_bits(n: &Numerics) -> u32 {
-    n.formats.v.exponent_bits + lane_bits(n).o
+    n.formats.v.exponent_bits + accumulator_bits(n)
 }
 
 /// Width of o's right shift beyond the first place. The longest shift leaves only the sign.
@@ -95,9 +100,9 @@ function! {
 function! {
     /// Packs accumulator and exponent into a lane's state.
     pub struct RangedStateFunction { numerics: Arc<Numerics> }
-    name(this) = format!("ranged_state_{}", lane_bits(&this.numerics).o);
+    name(this) = format!("ranged_state_{}", accumulator_bits(&this.numerics));
     doc = "state = {e, o}.";
-    inputs { o: lane_bits(&this.numerics).o, e: this.numerics.formats.v.exponent_bits }
+    inputs { o: accumulator_bits(&this.numerics), e: this.numerics.formats.v.exponent_bits }
     outputs { state: state_bits(&this.numerics) }
     eval<W> { [e.concat(&o)] }
 }
@@ -105,12 +110,12 @@ function! {
 function! {
     /// Unpacks accumulator and exponent from a lane's state.
     pub struct RangedPartsFunction { numerics: Arc<Numerics> }
-    name(this) = format!("ranged_parts_{}", lane_bits(&this.numerics).o);
+    name(this) = format!("ranged_parts_{}", accumulator_bits(&this.numerics));
     doc = "{e, o} = state.";
     inputs { state: state_bits(&this.numerics) }
-    outputs { o: lane_bits(&this.numerics).o, e: this.numerics.formats.v.exponent_bits }
+    outputs { o: accumulator_bits(&this.numerics), e: this.numerics.formats.v.exponent_bits }
     eval<W> {
-        let bits = lane_bits(&this.numerics).o;
+        let bits = accumulator_bits(&this.numerics);
         [state.slice(0, bits), state.drop_low(bits)]
     }
 }

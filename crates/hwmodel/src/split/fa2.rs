@@ -5,7 +5,8 @@
 //!  Fa2              maximum, or lazy reference any                l = l_a e + l_b, e = 2^-|m_b - m_a|
 //!  Maximum          integer                    whole octaves      l = (l_a >> |m_b - m_a|) + l_b
 //!  LogReference     integer                    whole octaves      the same; from 2 on half of it, and m + 1
-//!  SharedLog        score plus integer         any                l = l_a e + l_b; from 2 on half of it, and m + 1
+//!  SharedLog,       score plus integer         any                l = l_a e + l_b; from 2 on half of it, and m + 1
+//!  RangedSum
 //! ```
 //!
 //! if b has the larger m; otherwise with a and b exchanged. A lazy reference is at most the largest score of its part,
@@ -171,7 +172,7 @@ pub fn fa2_merge_weight(
             "merge_logref".to_string(),
             "Scalars of a merge: m = max(m_a, m_b), l = (l_a >> m - m_a) + (l_b >> m - m_b); from 2 on half of it, and m + 1.",
         ),
-        MergeKind::SharedLog => (
+        MergeKind::SharedLog | MergeKind::RangedSum => (
             format!("merge_sharedlog_{}", form.suffix(n)),
             "Scalars of a merge: m = max(m_a, m_b), e = 2^-|m_b - m_a|, l = l_a * e + l_b or l_a + l_b * e; from 2 on half of it,\nand m + 1.",
         ),
@@ -185,7 +186,9 @@ pub fn fa2_merge_weight(
         MergeKind::Maximum | MergeKind::LogReference => {
             Numerics { score_integer: n.score_integer + 1, score_fraction: 0, ..(**n).clone() }
         }
-        MergeKind::SharedLog => Numerics { score_integer: n.score_integer + 1, ..(**n).clone() },
+        MergeKind::SharedLog | MergeKind::RangedSum => {
+            Numerics { score_integer: n.score_integer + 1, ..(**n).clone() }
+        }
         _ => (**n).clone(),
     });
     scalar_unit(around, Tag::module(name, doc), inputs, |m, inputs| {
@@ -224,7 +227,7 @@ pub fn fa2_merge_weight(
                 let function = ShiftedMergedSumFunction { bits, delta: e.width() };
                 Some(m.call("total", function, [a_l, b_l, e, moved])[0])
             }
-            MergeKind::SharedLog => {
+            MergeKind::SharedLog | MergeKind::RangedSum => {
                 let function = FactorMergedSumFunction { numerics: n.clone(), form };
                 Some(m.call("total", function, [a_l, b_l, e, moved])[0])
             }

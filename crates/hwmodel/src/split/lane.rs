@@ -10,7 +10,7 @@ use crate::fa2::shared_lane::FactorProductFunction;
 use crate::fa2::widths::{accumulator_bits, delta_bits};
 use crate::flash_d::fixed_lane::{FixedUpdateFunction, lane_bits, lane_factor};
 use crate::flash_d::fused_lane::fused_update;
-use crate::flash_d::ranged_lane::{RangedStateFunction, state_bits};
+use crate::flash_d::ranged_lane::{self, RangedStateFunction, state_bits};
 use crate::flash_d::rounded_lane::{Operands, rounded_update};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
@@ -49,13 +49,15 @@ pub enum MergeKind {
     LogReference,
     /// FA2 in fixed point relative to a score plus an integer: one multiplier.
     SharedLog,
+    /// The same, an exponent for each lane.
+    RangedSum,
 }
 
 /// Width of `w` of FA2's lanes in fixed point: a shift or a factor, and above it a bit that says whether the reference
 /// rises by an octave.
 fn w_bits(kind: MergeKind, n: &Numerics) -> u32 {
     1 + match kind {
-        MergeKind::SharedLog => kind.factor(n).bits(n),
+        MergeKind::SharedLog | MergeKind::RangedSum => kind.factor(n).bits(n),
         _ => delta_bits(n),
     }
 }
@@ -72,6 +74,7 @@ impl MergeKind {
                 Some(Fa2Variant::Fixed) => MergeKind::Maximum,
                 Some(Fa2Variant::LogReference) => MergeKind::LogReference,
                 Some(Fa2Variant::SharedLogReference) => MergeKind::SharedLog,
+                Some(Fa2Variant::Ranged) => MergeKind::RangedSum,
                 _ => MergeKind::Fa2,
             },
         }
@@ -91,7 +94,7 @@ impl MergeKind {
     pub fn accumulator_bits(self, n: &Numerics) -> u32 {
         match self {
             MergeKind::Fixed => lane_bits(n).o,
-            MergeKind::Ranged => state_bits(n),
+            MergeKind::Ranged | MergeKind::RangedSum => state_bits(n),
             MergeKind::Maximum | MergeKind::LogReference | MergeKind::SharedLog => accumulator_bits(n),
             _ => n.accumulator.width(),
         }
@@ -113,6 +116,10 @@ impl MergeKind {
             MergeKind::LogReference => format!("fa2_logref_merge_lane_{}", accumulator_bits(n)),
             MergeKind::SharedLog => {
                 format!("fa2_sharedlog_merge_lane_{}_{}", accumulator_bits(n), n.factor_significand)
+            }
+            MergeKind::RangedSum => {
+                let (v, factor) = (n.formats.v.ident(), n.factor_significand);
+                format!("fa2_ranged_merge_lane_{v}_{}_{factor}", accumulator_bits(n))
             }
         }
     }
@@ -136,6 +143,9 @@ impl MergeKind {
             }
             MergeKind::SharedLog => {
                 "One element of o in fixed point: o = upper ? a * e + b : a + b * e, and half of that with w's top bit."
+            }
+            MergeKind::RangedSum => {
+                "One element of o in fixed point, relative to the larger exponent of both parts: o = upper ? a * e + b : a + b * e,\nand half of that with w's top bit."
             }
         }
     }
@@ -163,13 +173,12 @@ impl MergeKind {
                 let function = ShiftedMergeFunction { bits: accumulator_bits(n), delta: w_bits(self, n) };
                 m.call("shifted", function, [operands.o, operands.v, operands.w, operands.upper])[0]
             }
-            MergeKind::SharedLog => {
-                let function = FactorMergeFunction {
-                    bits: accumulator_bits(n),
-                    factor: n.factor_significand,
-                    w: w_bits(self, n),
-                };
-                m.call("scaled", function, [operands.o, operands.v, operands.w, operands.upper])[0]
+            MergeKind::SharedLog => factor_merge(m, self, n, operands),
+            MergeKind::RangedSum => {
+                let align = RangedMergeAlignFunction { numerics: n.clone() };
+                let [o, v, e] = m.call("align", align, [operands.o, operands.v]);
+                let o = factor_merge(m, self, n, &Operands { o, v, ..*operands });
+                m.call("state", RangedStateFunction { numerics: n.clone() }, [o, e])[0]
             }
         }
     }
@@ -203,6 +212,18 @@ pub fn merge_lane(
     })
 }
 
+/// FA2's accumulators relative to the larger reference, times a factor where that is not their own.
+fn factor_merge(
+    m: &mut Module,
+    kind: MergeKind,
+    n: &Numerics,
+    &Operands { o, v, w, upper }: &Operands,
+) -> Wire {
+    let function =
+        FactorMergeFunction { bits: accumulator_bits(n), factor: n.factor_significand, w: w_bits(kind, n) };
+    m.call("scaled", function, [o, v, w, upper])[0]
+}
+
 fn fixed(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operands) -> Wire {
     // `low`, because no merge is a first key.
     let [low] = m.call("low", LowFunction {}, []);
@@ -213,14 +234,14 @@ fn fixed(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Opera
 function! {
     /// Aligns the accumulators of both parts to the larger exponent, rounding down.
     pub struct RangedMergeAlignFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_ranged_merge_align_{}", this.numerics.formats.v.ident(), lane_bits(&this.numerics).o);
+    name(this) = format!("{}_ranged_merge_align_{}", this.numerics.formats.v.ident(), ranged_lane::accumulator_bits(&this.numerics));
     doc = "e = max(e_a, e_b); what is relative to the smaller one goes right, cut.";
     inputs { a: state_bits(&this.numerics), b: state_bits(&this.numerics) }
     outputs {
-        a_o: lane_bits(&this.numerics).o, b_o: lane_bits(&this.numerics).o, e: this.numerics.formats.v.exponent_bits
+        a_o: ranged_lane::accumulator_bits(&this.numerics), b_o: ranged_lane::accumulator_bits(&this.numerics), e: this.numerics.formats.v.exponent_bits
     }
     eval<W> {
-        let bits = lane_bits(&this.numerics).o;
+        let bits = ranged_lane::accumulator_bits(&this.numerics);
         let [(a, e_a), (b, e_b)] = [a, b].map(|part| (part.slice(0, bits), part.drop_low(bits)));
         // e_a - e_b - 1. If that is negative, its complement is e_b - e_a.
         let wide = e_a.width() + 1;

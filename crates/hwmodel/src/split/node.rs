@@ -71,15 +71,20 @@ impl MergeKind {
             MergeKind::SharedLog => {
                 "Merge of two parts in fixed point: o = o_a * 2^(m_a - m) + o_b * 2^(m_b - m), and l alike; half of both where l\nreaches 2."
             }
+            MergeKind::RangedSum => {
+                "Merge of two parts in fixed point: o = o_a * 2^(m_a - m) + o_b * 2^(m_b - m), and l alike; half of both where l\nreaches 2. An exponent for each lane."
+            }
         }
     }
 
     /// Builds the unit that merges the scalars.
     fn weight(self, m: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
         match self {
-            MergeKind::Fa2 | MergeKind::Maximum | MergeKind::LogReference | MergeKind::SharedLog => {
-                fa2_merge_weight(m, self, n, inputs)
-            }
+            MergeKind::Fa2
+            | MergeKind::Maximum
+            | MergeKind::LogReference
+            | MergeKind::SharedLog
+            | MergeKind::RangedSum => fa2_merge_weight(m, self, n, inputs),
             _ => flash_d_merge_weight(m, n, self.factor(n), inputs),
         }
     }

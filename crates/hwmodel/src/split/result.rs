@@ -27,6 +27,10 @@ pub fn result(
 ) -> Vec<Wire> {
     let d = o.len();
     let (name, doc) = match (x, sum) {
+        _ if n.ranged && sum.is_some() => (
+            "ranged_scaled",
+            "o / l by the reciprocal of l, in fixed point, each with its exponent; zero for an empty query.",
+        ),
         _ if n.lane.is_some() && sum.is_some() => {
             ("fixed_scaled", "o / l by the reciprocal of l, in fixed point; zero for an empty query.")
         }
@@ -133,9 +137,15 @@ fn fixed_scaled(
     m.clock();
     let [l, finish] = m.input_each([("l", l), ("finish", finish)]);
     let o = m.inputs("o", o);
-    let x = match x {
-        Some(x) => m.input("x", x),
-        None => m.call("x", IntegerExponentFunction {}, [])[0],
+    let lanes: Vec<[Wire; 2]> = if n.ranged {
+        let parts = RangedPartsFunction { numerics: n.clone() };
+        o.into_iter().enumerate().map(|(i, o)| m.call(("parts", i), parts.clone(), [o])).collect()
+    } else {
+        let x = match x {
+            Some(x) => m.input("x", x),
+            None => m.call("x", IntegerExponentFunction {}, [])[0],
+        };
+        o.into_iter().map(|o| [o, x]).collect()
     };
     let [done, empty] = m.input_each([("done", done), ("empty", empty)]);
     let separate = Arc::new(Numerics { scales_in_lane: false, ..(**n).clone() });
@@ -143,7 +153,7 @@ fn fixed_scaled(
     let [r, right] = m.call("reciprocal", reciprocal, [l, finish]);
     let (r, right) = (m.register_if("r_q", finish, r), m.register_if("right_q", finish, right));
     let scale = FixedScaleFunction { numerics: separate };
-    let y = m.call_each("scale", scale, o.into_iter().map(|o| [o, r, right, x, done]));
+    let y = m.call_each("scale", scale, lanes.into_iter().map(|[o, x]| [o, r, right, x, done]));
     let y = m.registers_if("result_q", done, &y);
     blanked(m, &y, empty)
 }

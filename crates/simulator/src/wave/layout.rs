@@ -5,6 +5,7 @@
 mod fa2;
 mod fa2_fixed;
 mod fa2_lazy;
+mod fa2_octaves;
 mod fa2_shared_log;
 mod flash_d;
 mod to_the_letter;
@@ -177,6 +178,10 @@ pub(super) fn kind(config: &CoreConfig) -> &'static WaveKind {
         Fa2(Fa2Variant::SharedLogReference) => &WaveKind {
             stages: fa2_shared_log::stages,
             numbers: &[fa2_shared_log::NUMBERS, FIXED_LANE, EXPONENTIAL_FACTOR, REFERENCE, SUM],
+        },
+        Fa2(Fa2Variant::Ranged) => &WaveKind {
+            stages: fa2_octaves::stages,
+            numbers: &[fa2_octaves::NUMBERS, RANGED_LANE, EXPONENTIAL_FACTOR, REFERENCE, SUM],
         },
         Fa2(Fa2Variant::Literal) => {
             &WaveKind { stages: to_the_letter::literal, numbers: &[LITERAL_LANE, FLOAT_LANE] }

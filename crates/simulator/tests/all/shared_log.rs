@@ -9,6 +9,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::path::Path;
 
+/// The variants whose reference is the first score plus whole octaves.
+const BOTH: [Fa2Variant; 2] = [Fa2Variant::SharedLogReference, Fa2Variant::Ranged];
+
 fn core(variant: Fa2Variant, d: usize, format: Format) -> CoreConfig {
     CoreConfig::with_datapath(variant.into(), d, format)
 }
@@ -41,8 +44,8 @@ fn rises_carries_and_queries_of_one_key_in_lockstep() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
     let mut moves = 0;
     for (_, format) in Format::NAMED {
-        for d in [4, 7] {
-            let core = CoreConfig { score_shift: Some(0), ..core(Fa2Variant::SharedLogReference, d, format) };
+        for (d, variant) in BOTH.into_iter().flat_map(|variant| [(4, variant), (7, variant)]) {
+            let core = CoreConfig { score_shift: Some(0), ..core(variant, d, format) };
             let cores = [
                 core.clone(),
                 CoreConfig { hold: Some(Hold::None), segments: 32, ..core.clone() },
@@ -74,9 +77,10 @@ fn rises_carries_and_queries_of_one_key_in_lockstep() {
 /// away: 2^4 too large a result once.
 #[test]
 fn a_reciprocal_below_one_half_under_a_wide_factor() {
-    for format in [Format::FP8_E4M3, Format::FP8_E5M2] {
+    let formats = [Format::FP8_E4M3, Format::FP8_E5M2];
+    for (format, variant) in formats.into_iter().flat_map(|format| BOTH.map(|variant| (format, variant))) {
         let lane = Some(LaneBits { o: 20, v: 10, w: 12 });
-        let core = CoreConfig { lane, ..core(Fa2Variant::SharedLogReference, 2, format) };
+        let core = CoreConfig { lane, ..core(variant, 2, format) };
         let mut rng = ChaCha8Rng::seed_from_u64(11);
         for round in 0..150 {
             // Scores within two octaves of each other: sums of any size below 2.
@@ -95,18 +99,18 @@ fn a_reciprocal_below_one_half_under_a_wide_factor() {
 fn on_the_bundled_sample_the_error_is_no_larger_than_the_log_references() {
     let traces = load_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbench/data")).unwrap();
     for format in [Format::BF16, Format::FP16, Format::FP8_E4M3, Format::FP8_E5M2] {
-        let mut mean = [0.0; 2];
+        let mut mean = [0.0; 3];
         for trace in &traces {
             let scenario = Scenario::from(trace);
             let reference = Reference::new(&scenario);
-            let variants = [Fa2Variant::LogReference, Fa2Variant::SharedLogReference];
+            let variants = [Fa2Variant::LogReference].into_iter().chain(BOTH);
             for (mean, variant) in mean.iter_mut().zip(variants) {
                 let prepared = prepare(&core(variant, trace.d, format), &scenario, &reference).unwrap();
                 *mean += reference.accuracy(&prepared, &model_results(&prepared)).mean;
             }
         }
-        let [log, shared] = mean;
-        println!("{format}: {:.4} of the log-reference's error", shared / log);
-        assert!(shared <= log, "{format}: {shared} and {log}");
+        let [log, shared, ranged] = mean;
+        println!("{format}: {:.4} and {:.4} of the log-reference's error", shared / log, ranged / log);
+        assert!(shared <= log && ranged <= log, "{format}: {shared}, {ranged} and {log}");
     }
 }

@@ -224,6 +224,13 @@ fn stage_titles(config: &CoreConfig) -> [&'static str; 5] {
             "value, reciprocal",
             "final scale",
         ],
+        Datapath::Fa2(Fa2Variant::Ranged) => [
+            "score",
+            "power of two of the fraction",
+            "reference, exponential and running sum",
+            "value, reciprocal",
+            "final scale",
+        ],
         Datapath::Fa2(Fa2Variant::Literal) => {
             ["score", "maximum and exponentials", "running sum", "value, reciprocal", "division"]
         }

@@ -72,7 +72,9 @@ pub static ABOUT: &[About] = &[
         why: "shared-scale is the smallest FA2 with float lanes: one exponential, and one multiplier a lane, which \
     also does the final scale when it is idle. separate-scale (or default) is the textbook's datapath, with multipliers of its own \
     for the final scale. shared-log-reference is the smallest FA2 of all: fixed point, one multiplier a lane, and a reference that \
-    is the first score plus whole octaves, so that the first key needs no product. lazy-reference moves its reference only for a \
+    is the first score plus whole octaves, so that the first key needs no product. ranged has its recurrence, and in each lane an \
+    exponent, the largest that the lane has read: it keeps the format's range in every channel, nothing is loaded with q, and 65,536 \
+    keys add up. lazy-reference moves its reference only for a \
     score more than 8 octaves above it, and then by whole octaves, as FlashAttention-4 does: rescaling o is an exponent less, \
     rescaling l a shift. fixed has guard bits for 65,536 keys; log-reference scales by the exponent of l, which saves them. \
     literal is what the paper draws: two exponentials, three multipliers a lane, everything in the format.",

@@ -2,6 +2,7 @@
 
 use super::{Design, LaneBits, Update, WIDEST_LANE_WEIGHT, WeightUnit};
 use crate::format::{Encodings, Formats};
+use crate::numerics::SUM_INTEGER_BITS;
 use serde::{Deserialize, Serialize};
 
 /// A datapath: a recurrence with the arithmetic of its state and of its lanes.
@@ -51,6 +52,8 @@ pub enum Fa2Variant {
     /// Fixed point as in [`Fa2Variant::LogReference`]; the lane's one multiplier also applies the final scale. The reference is the first score plus an
     /// integer, so that a first key has the exponential 1 and v enters without a product.
     SharedLogReference,
+    /// The recurrence of [`Fa2Variant::SharedLogReference`], and lanes in fixed point, each relative to the largest exponent that it has read.
+    Ranged,
 }
 
 impl From<FlashDVariant> for Datapath {
@@ -176,6 +179,13 @@ fn ranged_lane(formats: Formats) -> LaneBits {
 fn fa2_lane(formats: Formats) -> LaneBits {
     let p = formats.lane_precision();
     LaneBits { o: (p + 12).min(28), v: (p + 6).min(20), w: p.clamp(3, WIDEST_LANE_WEIGHT) }
+}
+
+/// With these bits a value of the largest exponent is added exactly at 65,536 equal scores, whose exponentials are `2^-16`. With fewer, such products end in
+/// a half of the last place. Rounding away from zero then adds up to half of the value's own last place to the mean: 0.2 % in bf16.
+fn fa2_ranged_lane(formats: Formats) -> LaneBits {
+    let fixed = fa2_lane(formats);
+    LaneBits { o: (formats.lane_precision() + SUM_INTEGER_BITS).min(28), ..fixed }
 }
 
 /// Integers whose results fit fixed-point lanes: fixed point without an exponent ships.
@@ -312,8 +322,20 @@ static FA2_SHARED_LOG_REFERENCE: Kind = Kind {
     )
 };
 
+/// Keeps the format's range in every channel, as float lanes do, and does not stagnate over 65,536 keys.
+static FA2_RANGED: Kind = Kind {
+    scales_in_lane: true,
+    arithmetic: Arithmetic::Ranged,
+    lane: fa2_ranged_lane,
+    ..fa2(
+        Fa2Variant::Ranged,
+        "ranged",
+        "The shared log-reference, where each lane is relative to the largest exponent that it has read",
+    )
+};
+
 /// All datapaths, in the order of lists.
-pub static KINDS: [&Kind; 12] = [
+pub static KINDS: [&Kind; 13] = [
     &FLASH_D_PAPER,
     &FLASH_D_ROUNDED,
     &FLASH_D_FUSED,
@@ -326,6 +348,7 @@ pub static KINDS: [&Kind; 12] = [
     &FA2_LOG_REFERENCE,
     &FA2_LAZY_REFERENCE,
     &FA2_SHARED_LOG_REFERENCE,
+    &FA2_RANGED,
 ];
 
 impl Datapath {
@@ -363,6 +386,7 @@ impl Datapath {
             Fa2(Fa2Variant::LogReference) => &FA2_LOG_REFERENCE,
             Fa2(Fa2Variant::LazyReference) => &FA2_LAZY_REFERENCE,
             Fa2(Fa2Variant::SharedLogReference) => &FA2_SHARED_LOG_REFERENCE,
+            Fa2(Fa2Variant::Ranged) => &FA2_RANGED,
         }
     }
 }

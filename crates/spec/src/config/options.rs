@@ -227,7 +227,8 @@ pub static OPTIONS: [CoreOption; 32] = [
         help: "Bits of fixed-point lanes: accumulator, value, significand of the weight",
         applies: (
             CoreConfig::has_fixed_lanes,
-            "only fixed-point lanes have these widths: update fixed and ranged, and fixed and log-reference of fa2",
+            "only fixed-point lanes have these widths: update fixed and ranged, and fixed, log-reference, shared-log-reference and \
+             ranged of fa2",
         ),
         suffix: |c| {
             let LaneBits { o, v, w } = c.lane_bits();

@@ -163,7 +163,7 @@ pub fn cores(d: usize, format: Format) -> [CoreConfig; 4] {
 }
 
 /// Every variant that computes in base 2.
-pub fn variants(d: usize, format: Format) -> [CoreConfig; 10] {
+pub fn variants(d: usize, format: Format) -> [CoreConfig; 11] {
     let [flash_d, _, fa2, _] = cores(d, format);
     // The default widths of fp32's lanes are beyond the limits.
     let lane = (format == Format::FP32).then_some(LaneBits { o: 28, v: 20, w: 12 });
@@ -179,6 +179,7 @@ pub fn variants(d: usize, format: Format) -> [CoreConfig; 10] {
         CoreConfig { lane, ..variant(Fa2Variant::LogReference) },
         variant(Fa2Variant::LazyReference),
         CoreConfig { lane, ..variant(Fa2Variant::SharedLogReference) },
+        CoreConfig { lane, ..variant(Fa2Variant::Ranged) },
         CoreConfig { lane, ..update(FlashDVariant::Ranged) },
     ]
 }

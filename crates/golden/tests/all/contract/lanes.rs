@@ -77,16 +77,20 @@ pub fn fixed(scalar: &Scalar, o: i128, v: i128, (m, right): (i128, i128), upper:
     new
 }
 
-/// FLASH-D's ranged lane before the update with a value: returns the new exponent and the aligned accumulator.
-pub fn ranged(scalar: &Scalar, (o, e): (i128, i128), v: u64, first: bool) -> (i128, i128) {
-    let (bits, format) = (scalar.config.lane_bits(), scalar.n.formats.v);
+/// The exponent field of a value. A zero has the least exponent: that of subnormals, if the format has them.
+fn exponent(format: Format, v: u64) -> i128 {
     let (_, sig, field) = fields(format, v);
-    // A zero has the least exponent: that of subnormals, if the format has them.
-    let x = match (sig, format.subnormals) {
+    match (sig, format.subnormals) {
         (0, Subnormals::Flushed) => 0,
         (0, Subnormals::Supported) => 1,
         _ => field,
-    };
+    }
+}
+
+/// FLASH-D's ranged lane before the update with a value: returns the new exponent and the aligned accumulator.
+pub fn ranged(scalar: &Scalar, (o, e): (i128, i128), v: u64, first: bool) -> (i128, i128) {
+    let bits = scalar.config.lane_bits();
+    let x = exponent(scalar.n.formats.v, v);
     if first || x <= e {
         return (o, if first { x } else { e });
     }
@@ -180,6 +184,13 @@ impl Lanes {
                     (scaled(scalar, o, v, (m, shift), false).into(), false)
                 }
                 Lane::Scale { m, shift, moved } => (scaled(scalar, bits, v, (m, shift), moved).into(), false),
+                Lane::Sum { m, right, delta } if is_ranged => {
+                    // Before the first key, o is 0 and its exponent is the least.
+                    let top = exponent(scalar.n.formats.v, v).max(*e);
+                    let lane = (m, right, delta + top - *e);
+                    *e = top;
+                    sum(scalar, *o, v, top, lane)
+                }
                 Lane::Sum { m, right, delta } => {
                     let (new, over) = sum(scalar, *o, v, x, (m, right, delta));
                     (new, self.overflow | over)
@@ -227,16 +238,18 @@ impl Lanes {
                 let exponent = excess + unit - vr as i32 - right;
                 Dyadic { mantissa: o.signum() * kept * r, exponent }.round(format)
             }
-            Some(Fa2Variant::SharedLogReference) => {
-                if o == 0 {
+            Some(fa2 @ (Fa2Variant::SharedLogReference | Fa2Variant::Ranged)) => {
+                // In ranged lanes the magnitude of a negative o is its complement, one last place less.
+                let magnitude = o.abs() - i128::from(o < 0 && fa2 == Fa2Variant::Ranged);
+                if magnitude == 0 {
                     return 0;
                 }
                 let wm = scalar.lane_factor_bits();
                 // A quarter of the reciprocal, because l may be as small as 1/4.
                 let (m, right) = significand(r, vr + 1, i128::from(right) + 2, wm);
                 let length = (format.precision() as i32 + 3).max(n.formats.v.precision() as i32);
-                let excess = o.abs().ilog2() as i32 + 1 - length;
-                let kept = if excess > 0 { o.abs() >> excess } else { o.abs() << -excess };
+                let excess = magnitude.ilog2() as i32 + 1 - length;
+                let kept = if excess > 0 { magnitude >> excess } else { magnitude << -excess };
                 let exponent = excess + unit + 2 - (wm as i32 - 1) - right as i32;
                 Dyadic { mantissa: o.signum() * (kept | 1) * m, exponent }.round(format)
             }

@@ -157,7 +157,7 @@ impl<'a> Scalar<'a> {
             (_, Some(Fa2Variant::Fixed)) => self.fixed(s),
             (_, Some(Fa2Variant::LogReference)) => self.log_reference(s),
             (_, Some(Fa2Variant::LazyReference)) => self.lazy_reference(s),
-            (_, Some(Fa2Variant::SharedLogReference)) => self.shared_log_reference(s),
+            (_, Some(Fa2Variant::SharedLogReference | Fa2Variant::Ranged)) => self.shared_log_reference(s),
             _ => self.fa2(s),
         }
     }
@@ -361,7 +361,7 @@ impl<'a> Scalar<'a> {
     /// Significand bits of the factor of FA2's fixed-point lanes.
     pub fn lane_factor_bits(&self) -> u32 {
         let asked = self.config.lane_bits().w;
-        let shared = self.config.fa2() == Some(Fa2Variant::SharedLogReference);
+        let shared = matches!(self.config.fa2(), Some(Fa2Variant::SharedLogReference | Fa2Variant::Ranged));
         if shared { asked.max(self.precision() + 2) } else { asked }
     }
 

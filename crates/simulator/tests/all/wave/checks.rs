@@ -5,6 +5,7 @@ use super::vcd::Vcd;
 use flashd_golden::{Action, Step};
 use flashd_hwmodel::catalogue::Stages;
 use flashd_simulator::{Inputs, Outputs, Workload};
+use flashd_spec::bits::signed;
 use flashd_spec::config::{CoreConfig, Design, Dot, Fa2Variant, LAZY_SLACK, Update, WeightUnit};
 use flashd_spec::numerics::{Numerics, fixed_result_bits};
 
@@ -189,6 +190,20 @@ impl Checks<'_> {
                 assert!((least..2.0).contains(&l), "{at}: sum {l}");
                 vcd.real("weight.decide.reference_next_real", cycle + 1)
             }
+            Some(Fa2Variant::Ranged) => {
+                let unit = power(-(Numerics::new(config).score_fraction as i32));
+                let octaves = |path: &str| {
+                    let bits = config.score_integer_bits + 3;
+                    signed(vcd.bits(path, cycle + 2), bits) as f64
+                };
+                // A first key replaces the first score of the query before.
+                let base = if first { s } else { vcd.real("weight.base_q.q_real", cycle + 1) };
+                let old = base + octaves("weight.octaves_q.q");
+                assert!(first || old == s - step.x as f64 * unit, "{at}: reference {old}");
+                let l = vcd.real("weight.decide.sum_next_real", cycle + 2);
+                assert!((0.5..2.0).contains(&l), "{at}: sum {l}");
+                base + octaves("weight.decide.octaves_next")
+            }
             Some(Fa2Variant::LazyReference) => {
                 let unit = power(-(Numerics::new(config).score_fraction as i32));
                 let (slack, before) = (f64::from(LAZY_SLACK), vcd.real("weight.reference_q.q_real", cycle));
@@ -248,7 +263,9 @@ impl Checks<'_> {
     /// Where the reciprocal of the sum is found.
     fn divider(&self) -> &'static str {
         match self.config.fa2() {
-            Some(Fa2Variant::LazyReference | Fa2Variant::SharedLogReference) => "weight.reciprocal",
+            Some(Fa2Variant::LazyReference | Fa2Variant::SharedLogReference | Fa2Variant::Ranged) => {
+                "weight.reciprocal"
+            }
             _ => self.fa2_unit(),
         }
     }
@@ -267,6 +284,7 @@ impl Checks<'_> {
             (Design::FlashD, _) => "weight.w",
             (_, Some(Fa2Variant::Literal)) => "weight.e",
             (_, Some(Fa2Variant::SharedScale)) => "weight.softmax.e_q.q",
+            (_, Some(Fa2Variant::Ranged)) => "weight.decide.e",
             _ => "weight.e_q.q",
         }
     }
