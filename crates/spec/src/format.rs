@@ -10,15 +10,16 @@
 //!  +------+-------------+----------+
 //! ```
 
+mod names;
 mod operands;
 mod scale;
 
+pub use names::{FORMAT_ALIASES, SCALE_ALIASES, SCALED_FORMATS, UnknownFormat, scaled_format};
 pub use operands::{Encodings, Formats, Words};
 pub use scale::{Scale, ScaleFormat, Scales};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::str::FromStr;
 
 /// Which encodings are not finite numbers (specials).
 ///
@@ -380,25 +381,6 @@ impl fmt::Display for Format {
             None if self.is_integer() => write!(f, "int{}q{}", self.width(), self.integer_fraction()),
             None => write!(f, "e{}f{}", self.exponent_bits, self.fraction_bits),
         }
-    }
-}
-
-/// An unknown format name.
-#[derive(Debug, thiserror::Error)]
-#[error("unknown format '{0}': known formats are {names}", names = Format::named().map(|(name, _)| name).collect::<Vec<_>>().join(", "))]
-pub struct UnknownFormat(String);
-
-impl FromStr for Format {
-    type Err = UnknownFormat;
-    fn from_str(s: &str) -> Result<Self, Self::Err> {
-        let (least, most) = RESULT_FRACTION;
-        let fixed = (least..=most).map(Format::int8_of_fraction).map(|f| (f.to_string(), f));
-        Format::named()
-            .map(|(name, f)| (name.to_string(), f))
-            .chain(fixed)
-            .find(|(name, _)| name.eq_ignore_ascii_case(s))
-            .map(|(_, f)| f)
-            .ok_or_else(|| UnknownFormat(s.to_string()))
     }
 }
 

@@ -32,5 +32,6 @@ pub mod format;
 pub mod numerics;
 pub mod pwl;
 
-// Fields of bits and words.
+// Fields of bits and words; numbers as they are typed and printed.
 pub mod bits;
+pub mod number;

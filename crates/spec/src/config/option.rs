@@ -2,7 +2,7 @@
 
 use super::value::{OptionValue, Word, json};
 use super::*;
-use crate::format::Scales;
+use crate::format::{SCALE_ALIASES, Scales};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -73,7 +73,11 @@ pub(super) const fn access<T: OptionValue>(
     set: fn(&mut CoreConfig, &Value),
 ) -> Access {
     Access {
-        parse: |text| T::parse(text).map(json),
+        parse: |text| match T::parse(text).map(json) {
+            // JSON has no NaN and no infinity: null would mean that the option is not given.
+            Ok(Value::Null) => Err(format!("'{text}' is not a finite number")),
+            value => value,
+        },
         // The error names the place inside the value: `o: invalid type`.
         read: |value| serde_path_to_error::deserialize::<_, T>(value).map(json).map_err(|e| e.to_string()),
         text: |value| T::deserialize(value).map_or(String::new(), |value| value.text()),
@@ -124,6 +128,22 @@ impl CoreOption {
         self.value_name.is_empty()
     }
 
+    /// Set if it takes the name of a format and nothing else.
+    pub fn is_format(&self) -> bool {
+        self.value_name == "FORMAT"
+    }
+
+    /// Other names for its words, each with the word.
+    pub fn aliases(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let scales = self.value_name == "SCALES";
+        SCALE_ALIASES.into_iter().filter(move |_| scales)
+    }
+
+    /// Set if it takes a number, maybe among other values.
+    pub fn takes_numbers(&self) -> bool {
+        ["1", "12", "1,1,1"].iter().any(|text| self.parse(text).is_ok())
+    }
+
     /// The words it takes; empty if it takes numbers.
     pub fn words(&self) -> Vec<Word> {
         (self.access.words)()
@@ -134,7 +154,14 @@ impl CoreOption {
     /// # Errors
     /// Says what was wrong and what would be right.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
-        (self.access.parse)(text)
+        (self.access.parse)(text).map_err(|problem| match self.range {
+            Range::Any => problem,
+            Range::Between(lo, hi) => format!("{problem} from {lo} to {hi}"),
+            Range::OneOf(all) => {
+                let all: Vec<String> = all.iter().map(i64::to_string).collect();
+                format!("{problem}: one of {}", all.join(", "))
+            }
+        })
     }
 
     /// Reads a value from JSON. Aliases are replaced by today's names.

@@ -1,6 +1,7 @@
 //! Checks of a configuration.
 
 use super::*;
+use crate::number::short;
 
 /// What is wrong with a configuration and what would be right.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -58,7 +59,9 @@ impl CoreConfig {
             (_, Hold::None) => Ok(()),
             (HoldRules::Static, Hold::Static) => Ok(()),
             (HoldRules::Budget | HoldRules::Threshold, Hold::Below(t)) => {
-                require((1.0..=64.0).contains(&t), "hold", || format!("threshold {t} is outside 1 to 64"))
+                require((1.0..=64.0).contains(&t), "hold", || {
+                    format!("threshold {} is outside 1 to 64", short(t))
+                })
             }
             (HoldRules::Budget, Hold::Budget(fraction)) => {
                 let (lo, hi) = BUDGET_FRACTIONS;
@@ -144,6 +147,7 @@ impl CoreConfig {
         let bits = self.score_integer_bits;
         let most = (f64::from(bits).exp2() / std::f64::consts::LOG2_E).floor();
         require((1.0..=most).contains(&cap), "softcap", || {
+            let cap = short(cap);
             format!("{cap} is outside 1 to {most}, where scores saturate with --score-integer-bits {bits}")
         })
     }

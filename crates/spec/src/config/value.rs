@@ -4,6 +4,7 @@ use super::{
     Accumulator, BUDGET_FRACTIONS, Design, Dot, Fa2Variant, Hold, KINDS, LaneBits, Scale, Update, WeightUnit,
 };
 use crate::format::Format;
+use crate::number;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -128,7 +129,17 @@ macro_rules! plain {
     )*};
 }
 
-plain!(f64: "a number", u32: "a whole number", usize: "a whole number", i32: "a whole number", bool: "true or false");
+plain!(u32: "a whole number", usize: "a whole number", i32: "a whole number", bool: "true or false");
+
+impl OptionValue for f64 {
+    fn parse(text: &str) -> Result<Self, String> {
+        number::finite(text)
+    }
+
+    fn text(&self) -> String {
+        self.to_string()
+    }
+}
 
 impl OptionValue for Format {
     fn parse(text: &str) -> Result<Self, String> {
@@ -168,7 +179,7 @@ impl OptionValue for Hold {
                     format!("'{fraction}' is no number of fraction bits, {lo} to {hi}, as in budget:9")
                 }),
                 (None, Ok(t)) if t.is_finite() => Ok(Hold::Below(t)),
-                _ => Err("neither a number nor budget:F nor static nor none".into()),
+                _ => Err(format!("'{text}' is neither a finite number nor budget:F nor static nor none")),
             },
         }
     }
@@ -189,10 +200,9 @@ impl OptionValue for Accumulator {
             ("format", ..) => Ok(Accumulator::Format),
             (_, Ok(bits), _) => Ok(Accumulator::Fraction(bits)),
             (.., Ok(format)) => Ok(Accumulator::Float(format)),
-            _ => Err(
-                "neither a number of fraction bits nor a format (bf16, fp16, fp32, ...) nor the word format"
-                    .into(),
-            ),
+            _ => Err(format!(
+                "'{text}' is neither a number of fraction bits nor a format (bf16, fp16, fp32, ...) nor the word format"
+            )),
         }
     }
 

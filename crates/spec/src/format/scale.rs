@@ -15,8 +15,10 @@ pub enum Scale {
     /// A power of two for each vector, E8M0.
     RowE8m0,
     /// OCP Microscaling: a power of two, E8M0, for each block of 32 elements.
+    #[serde(alias = "mxfp8", alias = "mxfp6", alias = "mxfp4", alias = "mxint8", alias = "ocp-mx")]
     Mx,
     /// NVFP4: an e4m3 number for each block of 16 elements, which are e2m1.
+    #[serde(alias = "nv")]
     Nvfp4,
 }
 
