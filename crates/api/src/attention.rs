@@ -273,7 +273,7 @@ impl Core {
         let chooses = settings.tensor_scale == TensorScale::Auto
             && v_candidates(attention.max_abs_v(), self.config().encodings()).len() > 1;
         let scenario = Scenario {
-            attention,
+            attention: attention.into(),
             visible,
             softcap: self.config().softcap,
             bias: settings.bias(self, head, operands.shape)?,

@@ -4,8 +4,8 @@ mod chart;
 mod report;
 
 use crate::cli::{AccuracyArgs, Selection};
-use crate::explore::bar;
 use crate::output::{Failure, print, print_json};
+use crate::progress::{Phase, Plan, on_all_processors, rates};
 use crate::sample;
 use crate::select::{add_core, configuration, parse_flags};
 use flashd_spec::config::{CoreConfig, D_RANGE, Design};
@@ -81,11 +81,13 @@ pub fn run(args: &AccuracyArgs) -> Result<(), Failure> {
         let Some(path) = path else { continue };
         flashd_files::AtomicFile::create(path).map_err(|e| unwritable(flag, path, e))?;
     }
+    let plan = plan(args, &sets, &counts);
     let result = Measured {
-        traces: if args.no_traces || args.channels { None } else { Some(traces(args, &sets)?) },
-        lengths: if args.no_lengths || args.channels { None } else { Some(lengths(&sets, &counts)?) },
-        channels: if args.channels { Some(channels(&sets)?) } else { None },
+        traces: if args.no_traces || args.channels { None } else { Some(traces(args, &sets, &plan)?) },
+        lengths: if args.no_lengths || args.channels { None } else { Some(lengths(&sets, &counts, &plan)?) },
+        channels: if args.channels { Some(channels(&sets, &plan)?) } else { None },
     };
+    drop(plan);
     let mut written = Vec::new();
     for (flag, path) in drawings {
         let Some(path) = path else { continue };
@@ -193,7 +195,31 @@ fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
     Ok(sets)
 }
 
-fn traces(args: &AccuracyArgs, sets: &[Set]) -> Result<Traces, Failure> {
+/// Heads that are expected in a folder, until they are counted.
+const HEADS: u64 = 60;
+
+/// All that is measured, as one bar: heads, lengths, channels.
+fn plan(args: &AccuracyArgs, sets: &[Set], counts: &[usize]) -> Plan {
+    let cores: usize = sets.iter().map(|(_, cores)| cores.len()).sum();
+    let phase = |what: &str, asked: bool, units: u64, seconds: f64| {
+        let seconds = on_all_processors(seconds).as_secs_f64();
+        Phase::new(what, if asked { units } else { 0 }, seconds)
+    };
+    let (heads, streams) = (!args.no_traces && !args.channels, !args.no_lengths && !args.channels);
+    let all = [
+        phase("cores on heads", heads, cores as u64 * HEADS, rates::CORE_ON_HEAD),
+        phase("cores on streams", streams, lengths::steps(sets, counts) as u64, rates::CORE_ON_STREAM),
+        phase(
+            "cores on channels of other sizes",
+            args.channels,
+            channels::steps(sets) as u64,
+            rates::CORE_ON_STREAM,
+        ),
+    ];
+    Plan::start(all, "")
+}
+
+fn traces(args: &AccuracyArgs, sets: &[Set], plan: &Plan) -> Result<Traces, Failure> {
     let (mut heads, mut data) = (Heads { heads: Vec::new() }, Vec::new());
     match args.synthetic {
         Some(seed) => heads = Heads::synthetic(seed, args.every),
@@ -214,22 +240,23 @@ fn traces(args: &AccuracyArgs, sets: &[Set]) -> Result<Traces, Failure> {
     let softcap = sets.iter().find_map(|(_, cores)| cores.first()).and_then(|core| core.softcap);
     let heads = heads.with_scores(Scores { softcap, alibi: args.alibi, sink: args.sink });
     let cores: usize = sets.iter().map(|(_, cores)| cores.len()).sum();
-    let bar = bar(cores * heads.heads.len() * if args.smooth_k { 2 } else { 1 });
+    plan.expect(0, (cores * heads.heads.len() * if args.smooth_k { 2 } else { 1 }) as u64);
+    plan.begin(0);
     let by = args.by.into();
     let mut formats = Vec::new();
     for (format, cores) in sets {
-        bar.set_prefix(format!("cores on heads, {format}"));
-        formats.push(measure(&heads, (*format, args.scale_rule), cores, by, args.check, &|| bar.inc(1))?);
+        plan.bar().set_message(format!("in {format}"));
+        formats.push(measure(&heads, (*format, args.scale_rule), cores, by, args.check, &|| plan.inc(1))?);
     }
     let mut smooth_k = Vec::new();
     if args.smooth_k {
         let heads = heads.smooth_k();
         for (format, cores) in sets {
-            bar.set_prefix(format!("cores on heads with smooth K, {format}"));
-            smooth_k.push(measure(&heads, (*format, args.scale_rule), cores, by, 0, &|| bar.inc(1))?);
+            plan.bar().set_message(format!("with smooth K, in {format}"));
+            smooth_k.push(measure(&heads, (*format, args.scale_rule), cores, by, 0, &|| plan.inc(1))?);
         }
     }
-    drop(bar);
+    plan.bar().set_message("");
     Ok(Traces {
         data,
         synthetic_seed: args.synthetic,
@@ -242,18 +269,14 @@ fn traces(args: &AccuracyArgs, sets: &[Set]) -> Result<Traces, Failure> {
     })
 }
 
-fn lengths(sets: &[Set], counts: &[usize]) -> Result<Vec<FormatLengths>, Failure> {
-    let bar = bar(lengths::steps(sets, counts));
-    bar.set_prefix("cores on streams");
-    let all = lengths::measure(sets, counts, &|| bar.inc(1))?;
-    drop(bar);
+fn lengths(sets: &[Set], counts: &[usize], plan: &Plan) -> Result<Vec<FormatLengths>, Failure> {
+    plan.begin(1);
+    let all = lengths::measure(sets, counts, &|| plan.inc(1))?;
     Ok(all)
 }
 
-fn channels(sets: &[Set]) -> Result<Vec<FormatChannels>, Failure> {
-    let bar = bar(channels::steps(sets));
-    bar.set_prefix("cores on channels of other sizes");
-    let all = channels::measure(sets, &|| bar.inc(1))?;
-    drop(bar);
+fn channels(sets: &[Set], plan: &Plan) -> Result<Vec<FormatChannels>, Failure> {
+    plan.begin(2);
+    let all = channels::measure(sets, &|| plan.inc(1))?;
     Ok(all)
 }

@@ -7,7 +7,9 @@ pub mod examples;
 mod golden;
 mod manual;
 mod measure;
+mod named;
 pub mod needs;
+mod numbers;
 mod random;
 mod simulate;
 mod skips;
@@ -20,6 +22,7 @@ pub use cosim::*;
 pub use golden::*;
 pub use manual::*;
 pub use measure::*;
+pub use numbers::{problem, takes_number};
 pub use random::*;
 pub use simulate::*;
 pub use skips::*;
@@ -30,9 +33,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, Args, Parser, Subcommand, ValueEnum};
 use flashd_generator::Prefix;
 use flashd_simulator::RtlEngine;
-use flashd_spec::config::OPTIONS;
+use flashd_spec::config::{D_RANGE, KEY_INDEX_BITS_RANGE, OPTIONS, PARTS_RANGE, QUERIES_RANGE};
 use flashd_spec::format::Format;
-use flashd_workload::{CausalAlign, ScaleRule, ScoreScale, TensorScale};
+use flashd_workload::{CausalAlign, ScaleRule, TensorScale};
+use numbers::{SEGMENTS, between, one_of, whole};
 use std::path::PathBuf;
 
 /// The headings under which flags stand, beside those of the options of a core.
@@ -67,14 +71,25 @@ pub fn command() -> clap::Command {
         let help = "JSON file with a configuration; options override its fields. Can be repeated";
         generate.mut_arg(core::CONFIG, |config| config.action(ArgAction::Append).help(help))
     });
-    examples::with_examples(command.mut_subcommands(|command| {
-        let makes_cores = command.get_name() == "generate";
-        let rare = |arg: &Arg| {
-            let of_a_core = OPTIONS.iter().any(|option| option.field == arg.get_id().as_str());
-            of_a_core && !EVERYWHERE.contains(&arg.get_id().as_str())
-        };
-        command.mut_args(|arg| if !makes_cores && rare(&arg) { arg.hide_short_help(true) } else { arg })
-    }))
+    examples::with_examples(
+        command
+            .mut_subcommands(|command| {
+                let makes_cores = command.get_name() == "generate";
+                let rare = |arg: &Arg| {
+                    let of_a_core = OPTIONS.iter().any(|option| option.field == arg.get_id().as_str());
+                    of_a_core && !EVERYWHERE.contains(&arg.get_id().as_str())
+                };
+                command
+                    .mut_args(|arg| if !makes_cores && rare(&arg) { arg.hide_short_help(true) } else { arg })
+            })
+            .mut_subcommands(with_negative_numbers),
+    )
+}
+
+/// A value such as -1 is a number of the option before it, so that the error names that.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let command = command.mut_subcommands(with_negative_numbers);
+    command.mut_args(|arg| if numbers::is_number(&arg) { arg.allow_negative_numbers(true) } else { arg })
 }
 
 #[derive(Subcommand)]
@@ -182,10 +197,10 @@ pub struct ArrayArgs {
     #[command(flatten)]
     pub selection: Selection,
     /// An array of B cores, 1 to 64, that share keys and values
-    #[arg(long, value_name = "B", help_heading = AROUND)]
+    #[arg(long, value_parser = whole::<usize>(QUERIES_RANGE.0 as u64, QUERIES_RANGE.1 as u64), value_name = "B", help_heading = AROUND)]
     pub queries: Option<usize>,
     /// Arrays with masks: bits of a key's place in its block, 2 to 32 (default: 17)
-    #[arg(long, value_name = "BITS", help_heading = AROUND, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<u32>(KEY_INDEX_BITS_RANGE.0 as u64, KEY_INDEX_BITS_RANGE.1 as u64), value_name = "BITS", help_heading = AROUND, hide_short_help = true)]
     pub key_index_bits: Option<u32>,
 }
 
@@ -210,7 +225,7 @@ pub struct WrapperArgs {
     #[arg(long, value_enum, value_name = "axis", hide_possible_values = true, help_heading = AROUND)]
     pub wrapper: Option<WrapperArg>,
     /// With --wrapper: bits of a beat, a divisor of a vector's bits (default: the largest up to 512)
-    #[arg(long, value_name = "BITS", help_heading = AROUND, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<u32>(1, u64::from(u32::MAX)), value_name = "BITS", help_heading = AROUND, hide_short_help = true)]
     pub beat: Option<u32>,
     /// With --wrapper: which values it takes (default: requested)
     #[arg(long, value_enum, help_heading = AROUND, hide_short_help = true)]
@@ -222,12 +237,12 @@ pub struct GenerateArgs {
     #[command(flatten)]
     pub array: ArrayArgs,
     /// P cores for one query, each with a part of the keys, 2 to 64
-    #[arg(long, value_name = "P", conflicts_with_all = ["unit", "all", "queries", "wrapper"], help_heading = AROUND)]
+    #[arg(long, value_parser = whole::<usize>(PARTS_RANGE.0 as u64, PARTS_RANGE.1 as u64), value_name = "P", conflicts_with_all = ["unit", "all", "queries", "wrapper"], help_heading = AROUND)]
     pub parts: Option<usize>,
     #[command(flatten)]
     pub around: WrapperArgs,
     /// A unit alone: add, sub, mul, max, sigmoid, softplus, ln, exp or reciprocal
-    #[arg(long, conflicts_with_all = ["config", "queries", "key_index_bits", "wrapper"], help_heading = AROUND)]
+    #[arg(long, value_parser = named::unit(), hide_possible_values = true, conflicts_with_all = ["config", "queries", "key_index_bits", "wrapper"], help_heading = AROUND)]
     pub unit: Option<String>,
     /// All shipped cores
     #[arg(long, conflicts_with_all = ["unit", "config", "queries", "key_index_bits", "wrapper"], help_heading = AROUND)]
@@ -258,10 +273,10 @@ pub struct GenerateArgs {
     #[arg(long, conflicts_with_all = ["unit", "parts"], help_heading = OUTPUT)]
     pub cocotb: bool,
     /// Seed of the testbench's vectors
-    #[arg(long, default_value_t = 1, help_heading = OUTPUT, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<u64>(0, u64::MAX), default_value_t = 1, help_heading = OUTPUT, hide_short_help = true)]
     pub seed: u64,
     /// Keys in the testbench's vectors (default: as many as Icarus manages in seconds)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000), help_heading = OUTPUT, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<u64>(1, 10_000_000), value_name = "N", help_heading = OUTPUT, hide_short_help = true)]
     pub keys: Option<u64>,
     /// Folder to write to
     #[arg(long, default_value = "rtl-out", value_name = "DIR", help_heading = OUTPUT)]
@@ -293,13 +308,13 @@ pub struct DemoArgs {
 #[derive(Args)]
 pub struct PwlArgs {
     /// Segments of a table: 4, 8, 16 or 32
-    #[arg(long, default_value_t = 8, help_heading = WHAT)]
+    #[arg(long, value_parser = one_of::<u32>(&SEGMENTS), default_value_t = 8, help_heading = WHAT)]
     pub segments: u32,
     /// Format in which ulp errors are counted
-    #[arg(long, default_value = "bf16", value_parser = float_format, help_heading = WHAT)]
+    #[arg(long, default_value = "bf16", value_parser = named::float_format(), hide_possible_values = true, help_heading = WHAT)]
     pub format: Format,
     /// Instead, the table of a soft cap, for scores of the default widths
-    #[arg(long, value_name = "C", conflicts_with_all = ["format", "out"], help_heading = WHAT)]
+    #[arg(long, value_parser = between(1.0, 1e6), value_name = "C", conflicts_with_all = ["format", "out"], help_heading = WHAT)]
     pub softcap: Option<f64>,
     /// Folder for the drawings
     #[arg(long, default_value = "rtl-out", value_name = "DIR", help_heading = OUTPUT)]
@@ -347,30 +362,8 @@ pub struct ListArgs {
     #[arg(long, conflicts_with = "json", help_heading = WHAT)]
     pub variants: bool,
     /// With --variants: vector length
-    #[arg(long, default_value_t = 16, help_heading = WHAT)]
+    #[arg(long, value_parser = whole::<usize>(D_RANGE.0 as u64, D_RANGE.1 as u64), default_value_t = 16, help_heading = WHAT)]
     pub d: usize,
-}
-
-fn parse_slope(text: &str) -> Result<f32, String> {
-    text.parse()
-        .ok()
-        .filter(|x: &f32| x.is_finite())
-        .ok_or_else(|| "not a finite number such as 0.0625".into())
-}
-
-fn parse_positive(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n) if n > 0 => Ok(n),
-        _ => Err("not a whole number above 0".into()),
-    }
-}
-
-fn parse_scale(text: &str) -> Result<ScoreScale, String> {
-    match text {
-        "auto" => Ok(ScoreScale::Auto),
-        "none" => Ok(ScoreScale::None),
-        _ => text.parse().map(ScoreScale::Value).map_err(|_| "neither auto nor none nor a number".into()),
-    }
 }
 
 fn align_parser() -> impl TypedValueParser<Value = CausalAlign> {
@@ -389,14 +382,5 @@ fn parse_tensor_scale(text: &str) -> Result<TensorScale, String> {
         "auto" => Ok(TensorScale::Auto),
         "none" => Ok(TensorScale::None),
         _ => Err("neither auto nor none".into()),
-    }
-}
-
-/// A format of floats, for what integers do not have.
-fn float_format(text: &str) -> Result<Format, String> {
-    let format: Format = text.parse().map_err(|e: flashd_spec::format::UnknownFormat| e.to_string())?;
-    match format.is_wide_float() {
-        false => Err(format!("this takes a format of floats: {}", Format::float_names())),
-        true => Ok(format),
     }
 }

@@ -81,7 +81,7 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
     write_all(out, &files)?;
     let whole = &trace.attention;
     let scenario = Scenario {
-        attention: whole.truncated(whole.queries.min(QUERIES), whole.keys.min(4 * QUERIES)),
+        attention: whole.truncated(whole.queries.min(QUERIES), whole.keys.min(4 * QUERIES)).into(),
         // The first queries of a causal head see few keys; the demo lets each see all of the sample.
         visible: Visible::default(),
         softcap: config.softcap,

@@ -9,7 +9,7 @@ mod sets;
 use crate::cli::ExploreArgs;
 use crate::measure::check_clock;
 use crate::output::{Failure, print, print_json};
-use crate::progress::{Work, on_all_processors, rates};
+use crate::progress::{Phase, Plan, on_all_processors, rates};
 use crate::sample;
 use flashd_spec::config::CoreConfig;
 use flashd_study::equal;
@@ -33,16 +33,20 @@ pub fn run(args: &ExploreArgs) -> Result<(), Failure> {
         known.library = Some(worker.flow(&flow_of(args))?.library.cells.name.clone());
     }
     worker.heads(&heads_of(args))?;
-    for set in &sets.all {
-        compute(&mut worker, &mut known, &error_parts(args, set, usize::MAX))?;
+    let plan = plan(args, &sets);
+    for (place, set) in sets.all.iter().enumerate() {
+        let errors = error_parts(args, set, usize::MAX);
+        compute(&mut worker, &mut known, &errors, (&plan, 2 * place))?;
         // Of those above the limit nothing more is asked.
         let left = left(args, set, &known);
-        compute(&mut worker, &mut known, &equal_parts(&left, usize::MAX))?;
+        compute(&mut worker, &mut known, &equal_parts(&left, usize::MAX), (&plan, 2 * place + 1))?;
     }
     if !args.errors_only {
         let left: Vec<CoreConfig> = sets.all.iter().flat_map(|set| left(args, set, &known)).collect();
-        compute(&mut worker, &mut known, &measured_parts(args, &left))?;
+        let parts = measured_parts(args, &left);
+        compute(&mut worker, &mut known, &parts, (&plan, 2 * sets.all.len()))?;
     }
+    drop(plan);
     let exploration = merge(args, &sets, &known)?;
     let mut written: Vec<PathBuf> = Vec::new();
     let write = |flag: &str, path: &Path, text: String| {
@@ -83,37 +87,54 @@ pub fn merged(args: &ExploreArgs, known: &Known) -> Result<Exploration, Failure>
     merge(args, &sets(args)?, known)
 }
 
-/// Computes parts here, one after another: each is for all processors.
-fn compute(worker: &mut Worker, known: &mut Known, parts: &[Part]) -> Result<(), Failure> {
-    let steps = |part: &Part| match part {
+/// Steps of a part: cores, and of equal scores cores and seeds.
+fn steps(part: &Part) -> u64 {
+    let steps = match part {
         Part::Errors { cores, .. } => cores.len(),
         Part::EqualScores { cores } => cores.len() * equal::SEEDS.count(),
         Part::Measured { .. } => 1,
     };
-    let bar = bar(parts.iter().map(steps).sum());
-    let elements = parts.iter().map(|part| match part {
-        Part::Measured { core, .. } => core.d,
-        _ => 0,
-    });
-    bar.expect(
-        on_all_processors(rates::MAPPING_ELEMENT * elements.sum::<usize>() as f64),
-        ", less where modules are in the cache",
-    );
-    for part in parts {
-        match part {
-            Part::Errors { cores, .. } => bar.set_prefix(format!("errors{}", in_format(cores))),
-            Part::EqualScores { cores } => bar.set_prefix(format!("equal scores{}", in_format(cores))),
-            Part::Measured { .. } => {}
-        }
-        let outcome = worker.run(part, &bar)?;
-        known.add(part, outcome)?;
-    }
-    drop(bar);
-    Ok(())
+    steps as u64
 }
 
-fn in_format(cores: &[CoreConfig]) -> String {
-    cores.first().map_or(String::new(), |core| format!(" in {}", core.encodings()))
+/// All that the exploration does, as one bar: for each set errors and equal scores, then the mapping of all cores.
+fn plan(args: &ExploreArgs, sets: &Sets) -> Plan {
+    let on_clock = |seconds: f64| on_all_processors(seconds).as_secs_f64();
+    let mut phases = Vec::new();
+    for set in &sets.all {
+        let units = |parts: &[Part]| parts.iter().map(steps).sum();
+        let (errors, equal) = (error_parts(args, set, usize::MAX), equal_parts(&set.cores, usize::MAX));
+        let of = format!("in {}", set.encodings);
+        phases.push(Phase::new(format!("cores, errors {of}"), units(&errors), on_clock(rates::ERRORS)));
+        phases.push(Phase::new(
+            format!("runs, equal scores {of}"),
+            units(&equal),
+            on_clock(rates::EQUAL_SCORES),
+        ));
+    }
+    if !args.errors_only {
+        let cores = sets.all.iter().map(|set| set.cores.len() as u64).sum();
+        phases.push(Phase::new("cores mapped", cores, on_clock(rates::MAPPING_ELEMENT * args.d as f64)));
+    }
+    Plan::start(phases, ", less where modules are in the cache")
+}
+
+/// Computes the parts of a phase here, one after another: each is for all processors.
+fn compute(
+    worker: &mut Worker,
+    known: &mut Known,
+    parts: &[Part],
+    (plan, phase): (&Plan, usize),
+) -> Result<(), Failure> {
+    plan.expect(phase, parts.iter().map(steps).sum());
+    plan.begin(phase);
+    for part in parts {
+        let outcome = worker.run(part, plan.bar(), &|| plan.inc(1))?;
+        known.add(part, outcome)?;
+    }
+    plan.bar().set_prefix("");
+    plan.bar().set_message("");
+    Ok(())
 }
 
 fn heads_of(args: &ExploreArgs) -> HeadsOf {
@@ -220,8 +241,4 @@ fn check(args: &ExploreArgs, json_file: Option<&Path>) -> Result<(), Failure> {
             .map_err(|e| Failure::input(format!("{flag} {}: {e}", path.display())))?;
     }
     Ok(())
-}
-
-pub(crate) fn bar(steps: usize) -> Work {
-    Work::start(steps as u64, "{bar:30} {pos} of {len} {prefix} {wide_msg} {elapsed}, {eta} left")
 }

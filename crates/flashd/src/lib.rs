@@ -116,7 +116,10 @@ fn parse_with(
     command: &mut clap::Command,
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> Result<Cli, Refused> {
-    let matches = command.try_get_matches_from_mut(words).map_err(Refused::ByClap)?;
+    let matches = command.try_get_matches_from_mut(words).map_err(|error| match cli::problem(&error) {
+        Some(problem) => Refused::ByUs(output::Failure::input(problem)),
+        None => Refused::ByClap(error),
+    })?;
     cli::needs::check(&matches).map_err(Refused::ByUs)?;
     Cli::from_arg_matches(&matches).map_err(Refused::ByClap)
 }
@@ -156,6 +159,21 @@ pub fn selected<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<
         _ => Ok(Vec::new()),
     }
     .map_err(|e| e.to_string())
+}
+
+/// The description of the command line, with all commands and options.
+pub fn command_line() -> clap::Command {
+    cli::command()
+}
+
+/// The options of a command that take numbers.
+pub fn number_options(command: &clap::Command) -> impl Iterator<Item = &clap::Arg> {
+    command.get_arguments().filter(|arg| cli::takes_number(arg))
+}
+
+/// Why the words of a command, the program's name first, are refused before anything runs; `None` if they are not.
+pub fn refusal(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Option<String> {
+    parse(words).err().map(|refused| refused.to_string())
 }
 
 /// The examples in the help of each command, as one would type them, and whether each is quick and needs no tool.

@@ -3,7 +3,12 @@
 //! On a terminal there is a bar from the first moment; elsewhere a line a minute, and one at the start where more than a minute lies ahead.
 //! `--quiet` leaves all of it out: then standard error has nothing but errors.
 
+mod plan;
+
+pub use plan::{Phase, Plan};
+
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use plan::Forecast;
 use std::io::IsTerminal;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -57,7 +62,9 @@ pub mod rates {
     /// A multiplication and addition of attention in f64.
     pub const F64_TERM: f64 = 4e-9;
     /// A key and an element of its vector in the lock-step check, with the engine that is compiled.
-    pub const LOCKSTEP_ELEMENT: f64 = 3e-8;
+    pub const LOCKSTEP_ELEMENT: f64 = 1e-8;
+    /// An element of a key or value of 16 queries in the bit-exact model.
+    pub const MODEL_ELEMENT: f64 = 3e-9;
     /// How much slower RustHDL's sweeps are.
     pub const RUSTHDL: f64 = 20.0;
     /// A random configuration through all checks.
@@ -66,6 +73,14 @@ pub mod rates {
     pub const VERILATOR: (f64, f64) = (15.0, 0.5);
     /// Mapping a core of which nothing is in the cache, for each element of its vectors.
     pub const MAPPING_ELEMENT: f64 = 8.0;
+    /// A core on a head, and on one length of a stream.
+    pub const CORE_ON_HEAD: f64 = 0.1;
+    /// See [`CORE_ON_HEAD`].
+    pub const CORE_ON_STREAM: f64 = 0.1;
+    /// Errors of a core on the bundled heads, and on one seed of equal scores.
+    pub const ERRORS: f64 = 2.0;
+    /// See [`ERRORS`].
+    pub const EQUAL_SCORES: f64 = 0.2;
 }
 
 /// Seconds of processor time on all processors, as time on the clock.
@@ -79,21 +94,30 @@ pub struct Work {
     /// Whether a line has said how long it takes.
     said: Arc<AtomicBool>,
     lines: Option<Lines>,
+    forecast: Option<Arc<Forecast>>,
 }
 
 impl Work {
     /// So many units of work. The template is indicatif's; where nothing is known of the duration, the measured rate tells after some seconds.
     pub fn start(units: u64, template: &str) -> Work {
-        Work::new(ProgressBar::new(units), template)
+        Work::new(ProgressBar::new(units), template, None)
     }
 
-    /// Work whose units are not known; the bar's prefix and message say what is going on.
-    pub fn spinner(template: &str) -> Work {
-        Work::new(ProgressBar::new_spinner(), template)
+    /// Work in phases, of which `forecast` says how far they are.
+    fn planned(length: u64, forecast: &Arc<Forecast>) -> Work {
+        let template = "{bar:30} {percent:>3} % {elapsed}, {forecast} {prefix} {wide_msg}";
+        Work::new(ProgressBar::new(length), template, Some(Arc::clone(forecast)))
     }
 
-    fn new(bar: ProgressBar, template: &str) -> Work {
+    fn new(bar: ProgressBar, template: &str, forecast: Option<Arc<Forecast>>) -> Work {
         if let Ok(style) = ProgressStyle::with_template(template) {
+            let of_plan = forecast.clone();
+            let style =
+                style.with_key("forecast", move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+                    if let Some(forecast) = &of_plan {
+                        let _ = write!(out, "{}: {}", plan::left_in_words(forecast), forecast.words());
+                    }
+                });
             bar.set_style(style.with_key(
                 "per_sec",
                 |state: &ProgressState, out: &mut dyn std::fmt::Write| {
@@ -108,7 +132,7 @@ impl Work {
         bar.enable_steady_tick(Duration::from_millis(200));
         let shown = std::io::stderr().is_terminal() || is(Level::Quiet);
         let said = Arc::default();
-        Work { lines: (!shown).then(|| Lines::start(&bar, &said)), said, bar }
+        Work { lines: (!shown).then(|| Lines::start(&bar, &said, &forecast)), said, bar, forecast }
     }
 
     /// Says about how long it will take, if that is worth a line, and what that depends on.
@@ -131,7 +155,7 @@ impl Drop for Work {
     fn drop(&mut self) {
         drop(self.lines.take());
         // The words are made before: the bar is locked while it is suspended.
-        let ended = state(&self.bar);
+        let ended = state(&self.bar, self.forecast.as_deref());
         self.bar.suspend(|| step(|| ended));
         self.bar.finish_and_clear();
     }
@@ -164,13 +188,14 @@ struct Lines {
 }
 
 impl Lines {
-    fn start(bar: &ProgressBar, said: &Arc<AtomicBool>) -> Lines {
+    fn start(bar: &ProgressBar, said: &Arc<AtomicBool>, forecast: &Option<Arc<Forecast>>) -> Lines {
         let (stop, stopped) = channel();
-        let (bar, said) = (bar.clone(), said.clone());
+        let (bar, said, forecast) = (bar.clone(), said.clone(), forecast.clone());
         let print = |line| eprintln!("{line}");
         let thread = std::thread::spawn(move || {
-            if first(&bar, FIRST_LOOK, &said, &stopped, print) {
-                lines(&bar, LINE_EVERY, &stopped, print);
+            let state = || state(&bar, forecast.as_deref());
+            if first((&bar, forecast.as_deref()), FIRST_LOOK, &said, &stopped, print) {
+                lines(state, LINE_EVERY, &stopped, print);
             }
         });
         Lines { stop: Some(stop), thread: Some(thread) }
@@ -190,7 +215,7 @@ impl Drop for Lines {
 /// Says how long the work takes as soon as its rate tells, if nothing has said so before and if that is worth a line. Looks until the first
 /// interval of [`lines`] is over; false where the work has ended by then.
 fn first(
-    bar: &ProgressBar,
+    (bar, forecast): (&ProgressBar, Option<&Forecast>),
     every: Duration,
     said: &AtomicBool,
     stopped: &Receiver<()>,
@@ -205,27 +230,32 @@ fn first(
             continue;
         }
         said.store(true, Ordering::Relaxed);
-        let all = bar.elapsed().mul_f64(of as f64 / done as f64);
+        let all = match forecast {
+            Some(forecast) => bar.elapsed() + forecast.left(),
+            None => bar.elapsed().mul_f64(of as f64 / done as f64),
+        };
         if all >= WORTH_SAYING {
             line(format!("this takes {} at the rate of the first {} s", about(all), bar.elapsed().as_secs()));
         }
     }
-    line(state(bar));
+    line(state(bar, forecast));
     true
 }
 
 /// A line after every interval until the other end is dropped.
-fn lines(bar: &ProgressBar, every: Duration, stopped: &Receiver<()>, mut line: impl FnMut(String)) {
+fn lines(state: impl Fn() -> String, every: Duration, stopped: &Receiver<()>, mut line: impl FnMut(String)) {
     while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(every) {
-        line(state(bar));
+        line(state());
     }
 }
 
 /// Time, units done, the time left by the rate so far, and the words of the bar.
-fn state(bar: &ProgressBar) -> String {
+fn state(bar: &ProgressBar, forecast: Option<&Forecast>) -> String {
     let seconds = bar.elapsed().as_secs();
     let mut text = format!("{}:{:02} min:", seconds / 60, seconds % 60);
-    if let Some(of) = bar.length() {
+    if let Some(forecast) = forecast {
+        text += &format!(" {}, {}", forecast.words(), plan::left_in_words(forecast));
+    } else if let Some(of) = bar.length() {
         let done = bar.position();
         text += &format!(" {done} of {of}");
         if (1..of).contains(&done) {
@@ -252,8 +282,9 @@ mod tests {
         let (out, written) = channel();
         let shared = bar.clone();
         let every = Duration::from_millis(10);
-        let thread =
-            std::thread::spawn(move || lines(&shared, every, &stopped, |line| out.send(line).unwrap()));
+        let thread = std::thread::spawn(move || {
+            lines(|| state(&shared, None), every, &stopped, |line| out.send(line).unwrap())
+        });
         assert!(written.recv().unwrap().ends_with("min: 1 of 2, core: module 3 of 4"));
         bar.set_message("module 4 of 4");
         while !written.recv().unwrap().ends_with("module 4 of 4") {}
@@ -270,9 +301,13 @@ mod tests {
     fn a_line_says_how_much_is_left() {
         let bar = ProgressBar::with_draw_target(Some(10), ProgressDrawTarget::hidden());
         bar.set_elapsed(Duration::from_secs(120));
-        assert!(state(&bar).ends_with("min: 0 of 10"), "{}", state(&bar));
+        assert!(state(&bar, None).ends_with("min: 0 of 10"), "{}", state(&bar, None));
         bar.set_position(2);
-        assert!(state(&bar).contains("2:00 min: 2 of 10, about 8 minutes left"), "{}", state(&bar));
+        assert!(
+            state(&bar, None).contains("2:00 min: 2 of 10, about 8 minutes left"),
+            "{}",
+            state(&bar, None)
+        );
     }
 
     #[test]
@@ -283,7 +318,8 @@ mod tests {
         let (stop, stopped) = channel();
         let looking = std::thread::spawn(move || {
             let (said, mut lines) = (AtomicBool::new(false), Vec::new());
-            let goes_on = first(&bar, Duration::from_millis(5), &said, &stopped, |line| lines.push(line));
+            let goes_on =
+                first((&bar, None), Duration::from_millis(5), &said, &stopped, |line| lines.push(line));
             (goes_on, lines)
         });
         std::thread::sleep(Duration::from_millis(100));

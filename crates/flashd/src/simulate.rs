@@ -6,6 +6,7 @@ mod heads;
 mod histograms;
 mod layer;
 mod model;
+mod phases;
 mod recording;
 mod remarks;
 mod split;
@@ -15,25 +16,25 @@ mod wrapper;
 use crate::accuracy::SMOOTH_CAPPED;
 use crate::cli::SimulateArgs;
 use crate::output::{Failure, percent, table};
-use crate::progress::{Work, rates, step};
+use crate::progress::step;
 use crate::select::core_or_array;
 use flashd_files::AtomicFile;
-use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
+use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_simulator::{
-    Accuracy, Counters, Drive, Engine, Inputs, Observer, Outputs, Prepared, Reference, RtlEngine, Scenario,
-    VectorFile, prepare, run as run_lockstep,
+    Accuracy, Counters, Drive, Observer, Prepared, Reference, RtlEngine, Scenario, VectorFile, Workload,
+    prepare_watched, run as run_lockstep,
 };
-use flashd_spec::config::{ArrayConfig, CoreConfig, Datapath, Lengths, SplitConfig};
+use flashd_spec::config::{ArrayConfig, Carried, CoreConfig, Datapath, Lengths, SplitConfig};
 use flashd_spec::numerics::Numerics;
 use flashd_workload::{Attention, Scaling, npy_bytes};
 use layer::Outcome;
 pub use layer::read;
+use phases::{Around, Phases, Sent, Step, watched};
 use recording::Recording;
 use remarks::{Remarks, error_table};
 use serde::Serialize;
 use std::path::Path;
-use std::time::Duration;
 
 #[derive(Serialize)]
 struct Report {
@@ -67,27 +68,26 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     check_writable(args)?;
     let d = layer.heads[0].dv;
     let heads = layer.heads.len();
+    let mut phases = None;
     let one = |(place, head): (usize, Attention)| {
         let sink = bias::sink(args, place, heads)?;
-        let (queries, keys) = (args.first_queries, args.first_keys);
-        let cut = head.truncated(queries.unwrap_or(head.queries), keys.unwrap_or(head.keys));
-        head_outcome(args, cut, sink)
+        let cut = match (args.first_queries, args.first_keys) {
+            (None, None) => head,
+            (queries, keys) => head.truncated(queries.unwrap_or(head.queries), keys.unwrap_or(head.keys)),
+        };
+        head_outcome(args, cut, sink, (&mut phases, heads))
     };
     let outcomes = layer.heads.into_iter().enumerate().map(one).collect::<Result<Vec<_>, Failure>>()?;
+    drop(phases);
     layer::finish(args, &layer.shape, d, &outcomes)
 }
 
 /// Attention in f64, with its progress.
-fn reference(scenario: &Scenario) -> Reference {
+fn reference(scenario: &Scenario, phases: &Phases) -> Reference {
     let a = &scenario.attention;
     let keys: u64 = scenario.ranges().iter().map(|range| range.len() as u64).sum();
     step(|| format!("attention in f64: {} queries, {keys} keys, d = {}, {}", a.queries, a.d, a.dv));
-    let bar = Work::start(keys, "{bar:30} {pos}/{len} keys in f64 {per_sec} {eta} left");
-    bar.expect(
-        Duration::from_secs_f64(rates::F64_TERM * keys as f64 * (a.d + a.dv) as f64),
-        " for the f64 reference",
-    );
-    Reference::watched(scenario, &|keys| bar.inc(keys))
+    Reference::watched(scenario, &|keys| phases.inc(keys))
 }
 
 /// The core, and what is made of it, for vectors of a length.
@@ -127,8 +127,13 @@ pub fn selected(args: &SimulateArgs) -> Result<Vec<String>, Failure> {
     Ok(vec![array.or(parts).unwrap_or_else(|| core.name())])
 }
 
-/// The run of one head.
-fn head_outcome(args: &SimulateArgs, attention: Attention, sink: Option<f32>) -> Result<Outcome, Failure> {
+/// The run of one of `heads`; the first begins the phases of all.
+fn head_outcome(
+    args: &SimulateArgs,
+    attention: Attention,
+    sink: Option<f32>,
+    (phases, heads): (&mut Option<Phases>, usize),
+) -> Result<Outcome, Failure> {
     let (config, array, parts) = design(args, attention.lengths())?;
     if array.is_some() {
         array::check(args, config.masks)?;
@@ -144,7 +149,7 @@ fn head_outcome(args: &SimulateArgs, attention: Attention, sink: Option<f32>) ->
     }
     let bias = bias::bias(args, config.bias, &attention)?;
     let scenario = Scenario {
-        attention,
+        attention: attention.into(),
         visible,
         softcap: config.softcap,
         bias,
@@ -153,34 +158,57 @@ fn head_outcome(args: &SimulateArgs, attention: Attention, sink: Option<f32>) ->
         tensor_scale: args.tensor_scale,
         scale_rule: args.scale_rule,
     };
-    let reference = reference(&scenario);
+    let wrapper = match parts {
+        None => crate::select::wrapper(&args.array.selection, &args.around, array.as_ref())?,
+        Some(_) => None,
+    };
+    let other = other_design(&config);
+    let phases = match phases {
+        Some(phases) => {
+            phases.next_head();
+            phases
+        }
+        None => {
+            let around = match (&wrapper, &array, &parts) {
+                (Some(wrapper), ..) => Around::Wrapper(wrapper.array.queries, wrapper.beats(Carried::Key)),
+                (_, Some(array), _) => Around::Array(array.queries),
+                (.., Some(split)) => Around::Parts(split.parts),
+                _ => Around::Core,
+            };
+            phases.insert(Phases::start(args, around, &config, &other, &scenario, heads))
+        }
+    };
+    let phases: &Phases = phases;
+    phases.begin(Step::Reference);
+    let reference = reference(&scenario, phases);
     let smooth = args.smooth_k.then(|| scenario.smooth_k());
     let prepared_for = |config: &CoreConfig| {
         let scenario = smooth.as_ref().unwrap_or(&scenario);
-        prepare(config, scenario, &reference).map_err(|e| Failure::input(format!("--scale: {e}")))
+        let prepared = watched(phases, |monitor| prepare_watched(config, scenario, &reference, monitor));
+        prepared.map_err(|e| Failure::input(format!("--scale: {e}")))
     };
+    phases.begin(Step::Scale);
     let prepared = prepared_for(&config)?;
-    if parts.is_none()
-        && let Some(wrapper) = crate::select::wrapper(&args.array.selection, &args.around, array.as_ref())?
-    {
-        return wrapper::run(args, &wrapper, &prepared, &reference, &scenario.ranges());
+    phases.begin(Step::Run);
+    if let Some(wrapper) = wrapper {
+        return wrapper::run(args, &wrapper, (&prepared, phases), &reference, &scenario.ranges());
     }
     if let Some(array) = array {
         let ranges = config.masks.then(|| bias::ranges_with_sink(&scenario)).transpose()?;
-        return array::run(args, &array, &prepared, &reference, ranges.as_deref());
+        return array::run(args, &array, (&prepared, phases), &reference, ranges.as_deref());
     }
     if let Some(split) = parts {
-        return split::run(args, &split, &prepared, &reference);
+        return split::run(args, &split, (&prepared, phases), &reference);
     }
     let tiles = tiles(args, &prepared)?;
     let streamed = tiles.as_ref().unwrap_or(&prepared);
-    let (counters, results, engine) = match args.engine.rtl() {
+    let (counters, results, engine) = match args.rtl() {
         Some(engine) => {
-            let (counters, results) = cycle_run(args, engine, streamed)?;
+            let (counters, results) = cycle_run(args, engine, streamed, phases)?;
             (counters, results, None)
         }
         None => {
-            let run = model::run(args, streamed)?;
+            let run = model::run(args, streamed, phases)?;
             (run.counters, run.results, Some(run.engine))
         }
     };
@@ -188,9 +216,10 @@ fn head_outcome(args: &SimulateArgs, attention: Attention, sink: Option<f32>) ->
         Some(tile) => whole_queries(&prepared.workload.last_tiles(tile), results),
         None => results,
     };
-    let other = other_design(&config);
+    phases.begin(Step::ScaleOther);
     let other_prepared = prepared_for(&other)?;
-    let other_results = model::compared(&other_prepared, "the other design");
+    phases.begin(Step::Other);
+    let other_results = model::compared(&other_prepared, phases);
     let other_accuracy = reference.accuracy(&other_prepared, &other_results);
     let report = Report {
         name: config.name(),
@@ -229,13 +258,9 @@ fn tiles(args: &SimulateArgs, prepared: &Prepared) -> Result<Option<Prepared>, F
     let Some(tile) = tile(args, &prepared.config)? else {
         return Ok(None);
     };
-    let workload = match args.engine.rtl() {
-        Some(_) => prepared.workload.tiled(&Model::new(&prepared.config), tile),
-        None => {
-            let model = VectorModel::new(&prepared.config);
-            prepared.workload.tiled_by(tile, |round| round.run_model(&model, Monitor::default()).results)
-        }
-    };
+    let model = VectorModel::new(&prepared.config);
+    let results = |round: &Workload| round.run_model(&model, Monitor::default()).results;
+    let workload = prepared.workload.tiled_by(tile, results);
     Ok(Some(Prepared { workload, ..prepared.clone() }))
 }
 
@@ -271,6 +296,7 @@ fn cycle_run(
     args: &SimulateArgs,
     engine: RtlEngine,
     prepared: &Prepared,
+    phases: &Phases,
 ) -> Result<(Counters, Vec<QueryResult>), Failure> {
     let mut recording = Recording::create(args, &prepared.config)?;
     let problem =
@@ -281,10 +307,7 @@ fn cycle_run(
         }
         None => None,
     };
-    let mut progress = Progress::new(prepared.workload.steps() as u64);
-    let slower = if engine == RtlEngine::RustHdl { rates::RUSTHDL } else { 1.0 };
-    let elements = prepared.workload.steps() * (prepared.config.d + prepared.config.dv());
-    progress.0.expect(Duration::from_secs_f64(rates::LOCKSTEP_ELEMENT * slower * elements as f64), "");
+    let mut progress = Sent::of(phases);
     step(|| {
         format!("{}: {} steps in lock-step with the model", prepared.config.name(), prepared.workload.steps())
     });
@@ -297,29 +320,12 @@ fn cycle_run(
     recording.interruptible.iter_mut().for_each(|end| observers.push(end));
     let drive = Drive { gaps: model::gaps(args), engine };
     let run = run_lockstep(&prepared.config, &prepared.workload, drive, &mut observers);
-    drop(progress);
     recording.finish(|keys, window| keys.of_core(&prepared.config, &prepared.workload, window))?;
     if let Some((path, vectors)) = vectors {
         vectors.commit().map_err(|e| problem(path, &e))?;
     }
     let run = run?;
     Ok((run.counters, run.results))
-}
-
-/// Keys sent.
-struct Progress(Work);
-
-impl Progress {
-    fn new(keys: u64) -> Progress {
-        Progress(Work::start(keys, "{bar:30} {pos}/{len} keys {per_sec} {eta} left"))
-    }
-}
-
-impl Observer for Progress {
-    fn cycle(&mut self, _: &Engine, inputs: &Inputs, _: &Outputs) -> std::io::Result<()> {
-        self.0.inc((inputs.k_valid && !inputs.rst) as u64);
-        Ok(())
-    }
 }
 
 /// Results as a `.npy` file of shape `[queries, d_v]`.

@@ -9,9 +9,9 @@ use crate::progress::Work;
 use crate::sample;
 use flashd_files::AtomicFile;
 use flashd_study::By;
-use flashd_study::Heads;
 use flashd_study::skips::worst::{COUNTS, StreamHolds, WorstCase, on_streams, worst_case};
 use flashd_study::skips::{GroupHolds, PAPER_HELD, Rule, default_rules, default_worst_rules, group, measure};
+use flashd_study::{Head, Heads};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::io::Write as _;
@@ -86,10 +86,12 @@ fn on_heads(args: &SkipsArgs, rules: &[Rule]) -> Result<Skips, Failure> {
     for head in &heads.heads {
         by.of(&head.trace).map_err(|e| Failure::input(format!("--by: {e}")))?;
     }
-    let bar = bar(heads.heads.len());
-    let one = |head| {
+    // A long head takes longer than a short one.
+    let pairs = |head: &Head| head.trace.attention.queries * head.trace.attention.keys;
+    let bar = bar(heads.heads.iter().map(pairs).sum());
+    let one = |head: &Head| {
         let skips = measure(head, rules, Some(args.format));
-        bar.inc(1);
+        bar.inc(pairs(head) as u64);
         skips
     };
     let skips =

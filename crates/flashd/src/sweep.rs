@@ -39,5 +39,5 @@ fn part(args: &PartArgs) -> Result<(), Failure> {
         Failure::input(format!("{e}: a part of an exploration is needed, as sweep plan writes it"))
     })?;
     let mut worker = explore::Worker::new(args.cache.as_deref());
-    print_json(&worker.run(&part, &ProgressBar::hidden())?)
+    print_json(&worker.run(&part, &ProgressBar::hidden(), &|| ())?)
 }

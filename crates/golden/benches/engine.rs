@@ -59,7 +59,7 @@ fn engines(c: &mut Criterion) {
         let (q, k, v) = (vectors(queries, scales.q), vectors(keys, scales.k), vectors(keys, scales.v));
         let (lengths, v_exponents) = (vec![keys; queries], vec![v_exponent(format, &v); queries]);
         let (lengths, v_exponents) = (&lengths[..], &v_exponents[..]);
-        let head = Head { q: &q, k: &k, v: &v, lengths, v_exponents, ..Head::default() };
+        let head = Head::new(&q, &k, &v, lengths).with_exponents(v_exponents);
         let mut group = c.benchmark_group(config.name());
         group.sample_size(10).throughput(Throughput::Elements((queries * keys) as u64));
         for isa in Isa::available() {

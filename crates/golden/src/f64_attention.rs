@@ -22,6 +22,11 @@ pub fn safe_softmax_of_scores(s: &[f64], v: &[f64], d: usize) -> Vec<f64> {
     family::safe_softmax(s, v, d).o
 }
 
+/// [`safe_softmax_of_scores`] of values in f32, one row for each score.
+pub fn safe_softmax_of_rows<'a>(s: &[f64], v: impl Iterator<Item = &'a [f32]>, d: usize) -> Vec<f64> {
+    family::safe_softmax_of_rows(s, v, d).o
+}
+
 /// Output of [`family::flash_attention2`].
 pub fn flash_attention2(q: &[f64], k: &[f64], v: &[f64], d: usize, scale: f64) -> Vec<f64> {
     family::flash_attention2(&scores(q, k, d, scale), v, d).o

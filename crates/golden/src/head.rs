@@ -1,8 +1,9 @@
 //! The input of a run: the operands, and the keys that each query sees.
 
+use crate::operand::Operand;
 use crate::result::PartialState;
 use crate::round::{given_exponent, v_exponent};
-use crate::rows::{Special, rows};
+use crate::rows::{Special, layouts};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
@@ -16,9 +17,9 @@ pub struct Head<'a> {
     /// Queries, `[queries, d_k]`. With scales, the words of a query's scales follow its elements ([`CoreConfig::port_words`]).
     pub q: &'a [u64],
     /// Keys, `[keys, d_k]`, likewise.
-    pub k: &'a [u64],
+    pub k: Operand<'a>,
     /// Values, `[keys, d_v]`, likewise.
-    pub v: &'a [u64],
+    pub v: Operand<'a>,
     /// The first key that each query meets; if empty, 0 for all. Keys before it make no steps.
     pub from: &'a [usize],
     /// One past the last key that each query meets; causal attention has `lengths[i] = i + 1`. A query that sees no key returns
@@ -55,8 +56,13 @@ pub type Biases<'a> = &'a (dyn Fn(usize, usize) -> u64 + Sync);
 
 impl<'a> Head<'a> {
     /// A head in which query i sees keys `0..lengths[i]`. All queries scale to the largest exponent in `v`; steps are not recorded.
-    pub fn new(q: &'a [u64], k: &'a [u64], v: &'a [u64], lengths: &'a [usize]) -> Self {
-        Head { q, k, v, lengths, ..Head::default() }
+    pub fn new(
+        q: &'a [u64],
+        k: impl Into<Operand<'a>>,
+        v: impl Into<Operand<'a>>,
+        lengths: &'a [usize],
+    ) -> Self {
+        Head { q, k: k.into(), v: v.into(), lengths, ..Head::default() }
     }
 
     /// Sets [`Head::v_exponents`].
@@ -81,9 +87,14 @@ impl<'a> Head<'a> {
     }
 
     /// An exponent field for each query; `format` is that of `v`.
-    fn exponents(&self, format: Format, v: &[u64]) -> Vec<u64> {
+    fn exponents(&self, format: Format, v: Operand) -> Vec<u64> {
+        let largest = || {
+            let mut largest = 0;
+            v.pieces(|v| largest = largest.max(v_exponent(format, v)));
+            largest
+        };
         match self.v_exponents.is_empty() {
-            true => vec![v_exponent(format, v); self.lengths.len()],
+            true => vec![largest(); self.lengths.len()],
             false => self.v_exponents.iter().map(|&exponent| given_exponent(format, exponent)).collect(),
         }
     }
@@ -94,9 +105,12 @@ impl<'a> Head<'a> {
     /// If they do not fit each other or the core.
     pub(crate) fn prepared<T>(self, config: &CoreConfig, n: &Numerics, run: impl FnOnce(Prepared) -> T) -> T {
         self.check(config);
-        let [q, k, v] = rows(config, n, [self.q, self.k, self.v]);
-        let exponents = self.exponents(n.formats.v, &v.words);
-        let head = Head { q: &q.words, k: &k.words, v: &v.words, v_exponents: &exponents, ..self };
+        let [of_q, of_k, of_v] = layouts(config, n);
+        let q = of_q.rows(self.q);
+        let (k, v) = (of_k.operand(self.k), of_v.operand(self.v));
+        let (k_operand, v_operand) = (k.form.operand(), v.form.operand());
+        let exponents = self.exponents(n.formats.v, v_operand);
+        let head = Head { q: &q.words, k: k_operand, v: v_operand, v_exponents: &exponents, ..self };
         run(Prepared { head, special: [q.special, k.special, v.special] })
     }
 

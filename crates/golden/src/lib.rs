@@ -32,6 +32,7 @@ mod head;
 mod lanes;
 mod merge;
 mod model;
+mod operand;
 mod parallel;
 mod recurrence;
 mod result;
@@ -53,7 +54,8 @@ pub mod family;
 
 // What a run takes, and what comes of it.
 pub use head::{Biases, Head, Masked};
-pub use result::{Action, PartialState, QueryResult, Step};
+pub use operand::{Operand, Source};
+pub use result::{Action, PartialState, QueryResult, Step, Take};
 // The bit-exact model of a core, and of what merges partial results.
 pub use merge::Merge;
 pub use model::Model;

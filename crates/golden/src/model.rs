@@ -1,17 +1,17 @@
 //! The bit-exact model of a core. The configuration chooses the recurrence, the dot product unit and the lanes.
 
 use crate::carrier::{Carrier, Carriers};
-use crate::dot::dot_unit;
 use crate::head::{Head, Prepared};
 use crate::lanes::{
     Division, FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, RangedSumLanes,
     SumLanes, SumOp,
 };
+use crate::operand::Operand;
 use crate::recurrence::{
     Fa2, Fa2Fixed, FactorWeight, LOG_REFERENCE_GUARD_BITS, Lazy, Literal, Lse, Paper, Recurrence, Reference,
     RoundedWeight, SharedLog, divide,
 };
-use crate::result::{PartialState, QueryResult};
+use crate::result::{PartialState, QueryResult, Take};
 use crate::round::{decode, encode, pow2};
 use crate::run::Run;
 use crate::scalar::Scalar;
@@ -74,7 +74,23 @@ impl Model {
     /// If the slices of `head` do not fit each other or the core, a query's keys end before they begin or beyond the last key, a
     /// `v_exponent` exceeds the format's field, or there are biases or partial results and the core has none.
     pub fn run(&self, head: Head) -> Vec<QueryResult> {
-        head.prepared(&self.config, &self.numerics, |head| self.with_core(head, self.carriers))
+        head.prepared(&self.config, &self.numerics, |head| {
+            self.with_core(Whole { head, take: None }, self.carriers).unwrap_or_default()
+        })
+    }
+
+    /// [`Model::run`] that hands over the steps as they are computed, and keeps none: `take` gets the next steps of each query, a piece
+    /// of the keys at a time. The queries are computed side by side and should meet the same keys. Returns `None` after `take`
+    /// returned false.
+    ///
+    /// # Panics
+    /// As [`Model::run`].
+    pub fn run_by_piece(&self, head: Head, take: Take) -> Option<Vec<QueryResult>> {
+        let head = Head { record: true, ..head };
+        // These carriers need not know all values before.
+        head.prepared(&self.config, &self.numerics, |head| {
+            self.with_core(Whole { head, take: Some(take) }, Carriers::Widest)
+        })
     }
 
     pub(crate) fn config(&self) -> &CoreConfig {
@@ -176,7 +192,7 @@ impl Model {
                 formats.v,
                 accumulator,
                 longest,
-                || largest_finite(formats.v, input.v()),
+                || largest_of(formats.v, input.v()),
                 input.restored(),
             );
         match (narrow, accumulator.subnormals) {
@@ -247,8 +263,8 @@ pub(crate) trait Visit {
     type Output;
 
     /// The values that the lanes will read, if known.
-    fn v(&self) -> &[u64] {
-        &[]
+    fn v(&self) -> Operand<'_> {
+        Operand::default()
     }
 
     /// The partial results that queries start from.
@@ -262,26 +278,32 @@ pub(crate) trait Visit {
         L: Lanes;
 }
 
-impl Visit for Prepared<'_> {
-    type Output = Vec<QueryResult>;
+/// A visitor that runs a head.
+struct Whole<'a, 't> {
+    head: Prepared<'a>,
+    take: Option<Take<'t>>,
+}
 
-    fn v(&self) -> &[u64] {
-        self.head.v
+impl Visit for Whole<'_, '_> {
+    type Output = Option<Vec<QueryResult>>;
+
+    fn v(&self) -> Operand<'_> {
+        self.head.head.v
     }
 
     fn restored(&self) -> &[Option<PartialState>] {
-        self.head.restored
+        self.head.head.restored
     }
 
-    fn visit<R, L>(self, model: &Model, recurrence: &R, lanes: &L, carriers: Carriers) -> Vec<QueryResult>
+    fn visit<R, L>(self, model: &Model, recurrence: &R, lanes: &L, _: Carriers) -> Self::Output
     where
         R: Recurrence<Op = L::Op, Ending = L::Ending>,
         L: Lanes,
     {
-        let Prepared { head, special } = self;
-        let dot = dot_unit(&model.numerics, model.config.d, head.q, head.k, carriers);
-        let Model { config, numerics, sums, .. } = model;
-        Run { config, numerics, sums: *sums, dot: &*dot, recurrence, lanes, head, special }.results()
+        let Whole { head: Prepared { head, special }, take } = self;
+        let Model { config, numerics, sums, carriers } = model;
+        let (sums, carriers) = (*sums, *carriers);
+        Run { config, numerics, sums, carriers, recurrence, lanes, head, special }.results(take)
     }
 }
 
@@ -314,6 +336,13 @@ pub fn fits_f32(
 pub fn largest_finite(format: Format, bits: &[u64]) -> u64 {
     let finite = bits.iter().filter(|&&bits| !format.is_special(bits));
     finite.map(|&bits| format.magnitude(bits)).max().unwrap_or(0)
+}
+
+/// [`largest_finite`] of stored or made vectors.
+fn largest_of(format: Format, v: Operand) -> u64 {
+    let mut largest = 0;
+    v.pieces(|v| largest = largest.max(largest_finite(format, v)));
+    largest
 }
 
 /// Whether the magnitude of an encoding is below `2^exponent`.

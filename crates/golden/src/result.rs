@@ -41,6 +41,9 @@ pub struct Step {
     pub l: Option<u64>,
 }
 
+/// Takes the next steps of each query of a run; false ends the run.
+pub type Take<'a> = &'a mut dyn FnMut(Vec<Vec<Step>>) -> bool;
+
 /// A partial result as the core's registers hold it. From it, a core continues with more keys as if it had never stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartialState {

@@ -1,11 +1,13 @@
 //! Multiplies elements by their scales, and finds the vectors that make a query invalid.
 
+use crate::operand::{Operand, Source};
 use crate::round::{decode, encode};
 use flashd_spec::bits::packed;
 use flashd_spec::config::{CoreConfig, Lengths};
 use flashd_spec::format::{Encodings, Format, Scale, ScaleFormat};
 use flashd_spec::numerics::Numerics;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Words behind the elements of a query or key: 2, its [`VectorScale`], if scales multiply whole scores, else 0.
 pub(crate) fn tail_words(n: &Numerics) -> usize {
@@ -62,8 +64,50 @@ impl Rows<'_> {
 /// For each vector, whether it makes a query invalid; `None` if not yet known.
 pub(crate) type Special = Option<Vec<bool>>;
 
+/// K or V with their scales applied.
+pub(crate) struct Applied<'a> {
+    pub(crate) form: Form<'a>,
+    /// As in [`Rows`].
+    pub(crate) special: Special,
+}
+
+/// Where the vectors of [`Applied`] are.
+pub(crate) enum Form<'a> {
+    Unchanged(Operand<'a>),
+    Stored(Vec<u64>),
+    Made(AppliedSource<'a>),
+}
+
+impl Form<'_> {
+    pub(crate) fn operand(&self) -> Operand<'_> {
+        match self {
+            Form::Unchanged(operand) => *operand,
+            Form::Stored(words) => Operand::Words(words),
+            Form::Made(source) => Operand::Source { words: source.layout.words(), source },
+        }
+    }
+}
+
+/// Applies scales to vectors as they are read.
+pub(crate) struct AppliedSource<'a> {
+    layout: Layout,
+    source: &'a dyn Source,
+}
+
+impl Source for AppliedSource<'_> {
+    fn vectors(&self) -> usize {
+        self.source.vectors()
+    }
+
+    fn read(&self, vectors: Range<usize>, words: &mut Vec<u64>) {
+        let mut port = Vec::with_capacity(vectors.len() * self.layout.port);
+        self.source.read(vectors, &mut port);
+        port.chunks_exact(self.layout.port).for_each(|row| self.layout.append(row, words));
+    }
+}
+
 /// A tensor's layout on the port, and in the units.
-struct Layout {
+pub(crate) struct Layout {
     format: Format,
     scale: Scale,
     d: usize,
@@ -75,27 +119,57 @@ struct Layout {
 }
 
 impl Layout {
-    fn rows<'a>(&self, words: &'a [u64]) -> Rows<'a> {
-        if self.scale == Scale::None && self.tail == 0 {
+    /// Whether the units take the words of the port.
+    fn is_unchanged(&self) -> bool {
+        self.scale == Scale::None && self.tail == 0
+    }
+
+    /// Words of a vector in the units.
+    fn words(&self) -> usize {
+        self.d + self.tail
+    }
+
+    pub(crate) fn rows<'a>(&self, words: &'a [u64]) -> Rows<'a> {
+        if self.is_unchanged() {
             return Rows { words: words.into(), special: None };
         }
         let special = words.chunks_exact(self.port).map(|row| self.is_special(row)).collect();
-        let mut all = Vec::with_capacity(words.len() / self.port * (self.d + self.tail));
-        for row in words.chunks_exact(self.port) {
-            let scales = self.scales(row);
-            match self.product {
-                None => all.extend(&row[..self.d]),
-                Some(to) => all.extend((0..self.d).map(|i| self.product(row[i], &scales, i, to))),
-            }
-            if self.tail > 0 {
-                let VectorScale { significand, exponent } = match (self.scale.format(), &scales[..]) {
-                    (Some(format), &[bits]) if !self.scale.is_of_blocks() => VectorScale::of(format, bits),
-                    _ => VectorScale::ONE,
-                };
-                all.extend([significand, exponent as u64]);
-            }
-        }
+        let mut all = Vec::with_capacity(words.len() / self.port * self.words());
+        words.chunks_exact(self.port).for_each(|row| self.append(row, &mut all));
         Rows { words: all.into(), special: Some(special) }
+    }
+
+    /// [`Layout::rows`] of stored or made vectors: made ones stay so.
+    pub(crate) fn operand(self, operand: Operand) -> Applied {
+        let source = match operand {
+            _ if self.is_unchanged() => return Applied { form: Form::Unchanged(operand), special: None },
+            Operand::Words(words) => {
+                let Rows { words, special } = self.rows(words);
+                return Applied { form: Form::Stored(words.into_owned()), special };
+            }
+            Operand::Source { source, .. } => source,
+        };
+        let mut special = Vec::with_capacity(source.vectors());
+        operand.pieces(|words| {
+            special.extend(words.chunks_exact(self.port).map(|row| self.is_special(row)));
+        });
+        Applied { form: Form::Made(AppliedSource { layout: self, source }), special: Some(special) }
+    }
+
+    /// Appends the words that the units take for a vector of the port.
+    fn append(&self, row: &[u64], all: &mut Vec<u64>) {
+        let scales = self.scales(row);
+        match self.product {
+            None => all.extend(&row[..self.d]),
+            Some(to) => all.extend((0..self.d).map(|i| self.product(row[i], &scales, i, to))),
+        }
+        if self.tail > 0 {
+            let VectorScale { significand, exponent } = match (self.scale.format(), &scales[..]) {
+                (Some(format), &[bits]) if !self.scale.is_of_blocks() => VectorScale::of(format, bits),
+                _ => VectorScale::ONE,
+            };
+            all.extend([significand, exponent as u64]);
+        }
     }
 
     /// The encodings of the scales behind the elements.
@@ -127,7 +201,8 @@ impl Layout {
     }
 }
 
-fn layouts(config: &CoreConfig, n: &Numerics) -> [Layout; 3] {
+/// The layouts of queries, keys and values.
+pub(crate) fn layouts(config: &CoreConfig, n: &Numerics) -> [Layout; 3] {
     let (formats, scales, words) = (n.encodings.formats, n.encodings.scales, config.port_words());
     let Lengths { k: d, v: dv } = config.lengths();
     let changed = |scale: Scale, to: Format, stays: bool| (scale != Scale::None && !stays).then_some(to);
@@ -169,8 +244,10 @@ pub(crate) fn rows<'a>(config: &CoreConfig, n: &Numerics, tensors: [&'a [u64]; 3
 
 /// The exponent to which a core's fixed-point lanes scale values: [`crate::v_exponent`] of the values times their scales. `v` has
 /// the words of the core's port.
-pub fn values_exponent(config: &CoreConfig, v: &[u64]) -> u64 {
-    exponent_of_values(config.encodings(), config.dv(), v)
+pub fn values_exponent<'a>(config: &CoreConfig, v: impl Into<Operand<'a>>) -> u64 {
+    let mut largest = 0;
+    v.into().pieces(|v| largest = largest.max(exponent_of_values(config.encodings(), config.dv(), v)));
+    largest
 }
 
 /// [`values_exponent`] for values of d elements with these encodings.

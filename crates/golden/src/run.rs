@@ -1,12 +1,14 @@
-//! One run of a model. Blocks of queries go through dot product, recurrence and lanes, key by key.
+//! One run of a model. Blocks of queries go through dot product, recurrence and lanes, key by key; all keys at once, or a piece at a time.
 
 use crate::bias::KeyBiases;
-use crate::block::{BLOCK, DotUnit};
+use crate::block::BLOCK;
+use crate::carrier::Carriers;
+use crate::dot::dot_unit;
 use crate::head::Head;
 use crate::lanes::Lanes;
-use crate::parallel::{self, piece};
+use crate::parallel;
 use crate::recurrence::{KeyScore, Recurrence};
-use crate::result::{Action, PartialState, QueryResult, Step};
+use crate::result::{Action, PartialState, QueryResult, Step, Take};
 use crate::round::encode;
 use crate::rows::{Special, any_special, tail_words};
 use flashd_spec::config::CoreConfig;
@@ -15,7 +17,10 @@ use flashd_spec::numerics::Numerics;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The values as operands of the lanes, for one exponent.
+/// Keys of a piece whose steps are handed over together.
+const TAKEN: usize = 256;
+
+/// The values of a piece as operands of the lanes, for one exponent.
 struct Values<V> {
     operands: Vec<V>,
     /// For each key, whether an element of its value is too large for the exponent.
@@ -28,7 +33,7 @@ pub(crate) struct Run<'a, R, L> {
     pub(crate) numerics: &'a Numerics,
     /// Record FA2's sum in every step.
     pub(crate) sums: bool,
-    pub(crate) dot: &'a dyn DotUnit,
+    pub(crate) carriers: Carriers,
     pub(crate) recurrence: &'a R,
     pub(crate) lanes: &'a L,
     /// The operands, with an exponent for each query.
@@ -38,10 +43,11 @@ pub(crate) struct Run<'a, R, L> {
 }
 
 /// A query in progress.
-struct Query<'v, R: Recurrence, L: Lanes> {
+struct Query<R: Recurrence, L: Lanes> {
     state: Option<R::State>,
     o: Vec<L::Output>,
-    values: &'v Values<L::Value>,
+    /// An element of q is Inf or NaN.
+    special: bool,
     keys: Range<usize>,
     v_exponent: u64,
     result: QueryResult,
@@ -52,48 +58,71 @@ where
     R: Recurrence<Op = L::Op, Ending = L::Ending>,
     L: Lanes,
 {
-    /// The results of all queries.
-    pub(crate) fn results(&self) -> Vec<QueryResult> {
-        let Head { q, k, v, lengths, v_exponents, masked, .. } = self.head;
+    /// The results of all queries. With `take` the keys come in pieces, and `take` gets the steps of each; `None` if it ends the run.
+    pub(crate) fn results(&self, mut take: Option<Take>) -> Option<Vec<QueryResult>> {
+        let Head { q, lengths, v_exponents, .. } = self.head;
         let dk = self.config.d + tail_words(self.numerics);
-        let formats = self.numerics.formats;
+        let own = || q.chunks(dk).map(|row| any_special(self.numerics.formats.q, row)).collect();
+        let q_special: Vec<bool> = self.special[0].clone().unwrap_or_else(own);
+        let query = |number: usize| {
+            let mut query = self.query(self.head.keys(number), v_exponents[number], q_special[number]);
+            if let Some(partial) = self.head.restored(number) {
+                self.restore(&mut query, partial);
+            }
+            query
+        };
+        let mut queries: Vec<Query<R, L>> = (0..lengths.len()).map(query).collect();
+        let first = queries.iter().map(|query| query.keys.start).min().unwrap_or(0);
+        let longest = queries.iter().map(|query| query.keys.end).max().unwrap_or(0);
+        let step = if take.is_some() { TAKEN } else { (longest - first).max(1) };
+        let mut words = Default::default();
+        for start in (first..longest).step_by(step) {
+            self.piece(start..(start + step).min(longest), &mut words, &mut queries);
+            if let Some(take) = &mut take {
+                let steps = queries.iter_mut().map(|query| std::mem::take(&mut query.result.steps)).collect();
+                if !take(steps) {
+                    return None;
+                }
+            }
+        }
+        // Queries that only restore have steps, too.
+        if let Some(take) = take.filter(|_| first == longest) {
+            let steps = queries.iter_mut().map(|query| std::mem::take(&mut query.result.steps)).collect();
+            if !take(steps) {
+                return None;
+            }
+        }
+        Some(queries.into_iter().map(|query| self.finish(query)).collect())
+    }
+
+    /// Some keys of all queries; `words` has the memory for keys and values that are made.
+    fn piece(&self, keys: Range<usize>, words: &mut [Vec<u64>; 2], queries: &mut [Query<R, L>]) {
+        let Head { q, k, v, masked, .. } = self.head;
+        let (dk, dv, formats) =
+            (self.config.d + tail_words(self.numerics), self.config.dv(), self.numerics.formats);
+        let [of_k, of_v] = words;
+        let (k, v) = (k.rows(dk, keys.clone(), of_k), v.rows(dv, keys.clone(), of_v));
         let special = |known: &Special, format: Format, d: usize, x: &[u64]| -> Vec<bool> {
             let own = || x.chunks(d).map(|row| any_special(format, row)).collect();
-            known.clone().unwrap_or_else(own)
+            known.as_ref().map_or_else(own, |known| known[keys.clone()].to_vec())
         };
-        let [of_q, of_k, of_v] = &self.special;
-        let q_special = special(of_q, formats.q, dk, q);
-        let k_special = special(of_k, formats.k, dk, k);
-        let v_special = special(of_v, formats.v, self.config.dv(), v);
+        let k_special = special(&self.special[1], formats.k, dk, k);
+        let v_special = special(&self.special[2], formats.v, dv, v);
         let biases = KeyBiases::new(self.numerics, self.head.biases);
         let mut values = BTreeMap::new();
-        for &exponent in v_exponents {
-            values.entry(exponent).or_insert_with(|| self.values(v, exponent));
+        for query in &*queries {
+            values.entry(query.v_exponent).or_insert_with(|| self.values(v, query.v_exponent));
         }
-        let block = |number| {
-            let numbers = number * BLOCK..lengths.len().min((number + 1) * BLOCK);
-            let q_special = &q_special[numbers.clone()];
-            let mut queries: Vec<Query<R, L>> = numbers
-                .clone()
-                .zip(q_special)
-                .map(|(number, &special)| {
-                    let exponent = v_exponents[number];
-                    let mut query = self.query(self.head.keys(number), exponent, &values[&exponent]);
-                    if let Some(partial) = self.head.restored(number) {
-                        self.restore(&mut query, partial);
-                        // A restore is a step, and every step reads q.
-                        query.result.invalid |= special;
-                    }
-                    query
-                })
-                .collect();
-            let first = queries.iter().map(|query| query.keys.start).min().unwrap_or(0);
-            let longest = queries.iter().map(|query| query.keys.end).max().unwrap_or(0);
-            let mut dots = self.dot.block(piece(q, BLOCK * dk, number));
-            for key in first..longest {
-                let dots = dots.dots(key);
-                for (i, ((query, number), dot)) in
-                    queries.iter_mut().zip(numbers.clone()).zip(dots).enumerate()
+        let dot = dot_unit(self.numerics, self.config.d, q, k, self.carriers);
+        let block = |number: usize, queries: &mut [Query<R, L>]| {
+            let numbers = number * BLOCK..number * BLOCK + queries.len();
+            let values: Vec<&Values<L::Value>> =
+                queries.iter().map(|query| &values[&query.v_exponent]).collect();
+            let mut dots = dot.block(parallel::piece(q, BLOCK * dk, number));
+            for (place, key) in keys.clone().enumerate() {
+                let dots = dots.dots(place);
+                for (((query, number), dot), values) in
+                    queries.iter_mut().zip(numbers.clone()).zip(dots).zip(&values)
                 {
                     if !query.keys.contains(&key) {
                         continue;
@@ -103,15 +132,17 @@ where
                         continue;
                     }
                     let bias = biases.of(number, key);
-                    query.result.invalid |= q_special[i] || k_special[key] || bias.special;
-                    if self.step(query, key, KeyScore { dot, bias: bias.score }) {
-                        query.result.invalid |= v_special[key];
+                    query.result.invalid |= query.special || k_special[place] || bias.special;
+                    if self.step(query, values, place, KeyScore { dot, bias: bias.score }) {
+                        query.result.invalid |= v_special[place];
                     }
                 }
             }
-            queries.into_iter().map(|query| self.finish(query)).collect::<Vec<_>>()
         };
-        parallel::collect(q.len().div_ceil(BLOCK * dk), &block).into_iter().flatten().collect()
+        match queries.len() <= BLOCK {
+            true => block(0, queries),
+            false => parallel::fill(queries, BLOCK, &block),
+        }
     }
 
     fn values(&self, v: &[u64], exponent: u64) -> Values<L::Value> {
@@ -129,18 +160,13 @@ where
         Values { operands, overflow }
     }
 
-    fn query<'v>(
-        &self,
-        keys: Range<usize>,
-        v_exponent: u64,
-        values: &'v Values<L::Value>,
-    ) -> Query<'v, R, L> {
-        let steps = Vec::with_capacity(if self.head.record { keys.len() } else { 0 });
+    fn query(&self, keys: Range<usize>, v_exponent: u64, special: bool) -> Query<R, L> {
+        let steps = Vec::with_capacity(if self.head.record { keys.len().min(TAKEN) } else { 0 });
         let result = QueryResult { empty: true, steps, ..QueryResult::default() };
         Query {
             state: None,
             o: vec![L::Output::default(); self.config.dv()],
-            values,
+            special,
             keys,
             v_exponent,
             result,
@@ -152,6 +178,8 @@ where
         query.state = self.recurrence.restore(partial.scalars);
         query.o = partial.o.iter().map(|&bits| self.lanes.accumulator(bits)).collect();
         query.result.empty = false;
+        // A restore is a step, and every step reads q.
+        query.result.invalid |= query.special;
         if self.head.record {
             query.result.steps.push(Step {
                 s: 0,
@@ -172,9 +200,9 @@ where
         }
     }
 
-    /// One key of one query. Returns whether its value was read.
+    /// One key of one query, by its place among `values`. Returns whether its value was read.
     #[inline]
-    fn step(&self, query: &mut Query<R, L>, key: usize, score: KeyScore) -> bool {
+    fn step(&self, query: &mut Query<R, L>, values: &Values<L::Value>, key: usize, score: KeyScore) -> bool {
         let (state, decision) = self.recurrence.step(query.state, score);
         query.state = Some(state);
         let result = &mut query.result;
@@ -182,8 +210,8 @@ where
         result.overflow |= decision.overflow;
         if let Some(op) = decision.op {
             let d = self.config.dv();
-            result.overflow |= query.values.overflow[key];
-            result.saturated += self.lanes.step(op, &mut query.o, &query.values.operands[key * d..][..d]);
+            result.overflow |= values.overflow[key];
+            result.saturated += self.lanes.step(op, &mut query.o, &values.operands[key * d..][..d]);
         }
         if self.head.record {
             let (s, x, w) = (decision.s, decision.x, decision.w);

@@ -211,7 +211,7 @@ impl CoreAttention {
 /// The powers of two with which the core does best on a recorded head.
 fn scaling(core: &CoreConfig, head: &Head) -> Result<HeadState, LlmError> {
     let scenario = Scenario {
-        attention: head.clone(),
+        attention: head.clone().into(),
         visible: Visible::new(true),
         softcap: core.softcap,
         bias: Bias::None,

@@ -3,23 +3,24 @@
 //! The reference is safe softmax in f64 on the data as given, before any rounding.
 
 use crate::accuracy::{Accuracy, Magnitudes};
+use crate::core::vectors::Vectors;
 use crate::core::workload::Workload;
-use flashd_golden::f64_attention::{safe_softmax_of_scores, scores, softcap};
-use flashd_golden::{Monitor, QueryResult, VectorModel};
+use flashd_golden::f64_attention::{safe_softmax_of_rows, softcap};
+use flashd_golden::{Monitor, QueryResult, Source, VectorModel};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::BIAS;
 use flashd_workload::{
-    Attention, Bias, Channels, Quantised, ScaleRule, Scaling, ScalingError, ScoreScale, TensorScale, Trace,
-    Visible, choose_scaling, quantise, round_to, v_candidates,
+    Attention, Bias, Channels, Quantiser, Rounded, ScaleRule, Scaling, ScalingError, ScoreScale, TensorScale,
+    Trace, Visible, choose_scaling, round_to, v_candidates,
 };
-use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A head and how it is to be used.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// Q, K, V.
-    pub attention: Attention,
+    /// Q, K, V, shared with the encodings that are made on demand.
+    pub attention: Arc<Attention>,
     /// Which keys the queries see.
     pub visible: Visible,
     /// What scores are capped by: `c tanh(s / c)`, before a bias is added.
@@ -68,34 +69,27 @@ impl Reference {
     /// The same; `met` hears of each query the number of keys that it has met.
     pub fn watched(scenario: &Scenario, met: &dyn Fn(u64)) -> Self {
         let a = &scenario.attention;
-        let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x as f64).collect() };
-        let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
         let scale = scenario.score_scale.factor(a.d);
-        let mut o = Vec::with_capacity(q.len());
-        for (i, (q, range)) in q.chunks_exact(a.d).zip(scenario.ranges()).enumerate() {
+        let mut o = Vec::with_capacity(a.queries * a.dv);
+        let zeros = vec![0f32; a.dv];
+        for (i, (q, range)) in a.q.chunks_exact(a.d).zip(scenario.ranges()).enumerate() {
             met(range.len() as u64);
             let sees = |key: &usize| !scenario.visible.hides(i, *key, a.keys);
-            let all = scenario.visible.hidden.is_empty();
-            let rows = |x: &[f64], d: usize| -> Vec<f64> {
-                range.clone().filter(sees).flat_map(|key| &x[key * d..][..d]).copied().collect()
+            let seen = || range.clone().filter(sees);
+            // The sums of `scores` and `safe_softmax`: each element becomes f64 when it is read.
+            let dot = |key: usize| -> f64 {
+                q.iter().zip(a.key(key)).map(|(&q, &k)| f64::from(q) * f64::from(k)).sum()
             };
-            let (k, v): (Cow<[f64]>, Cow<[f64]>) = match all {
-                true => (
-                    k[range.start * a.d..range.end * a.d].into(),
-                    v[range.start * a.dv..range.end * a.dv].into(),
-                ),
-                false => (rows(&k, a.d).into(), rows(&v, a.dv).into()),
-            };
-            let mut s = scores(q, &k, a.d, scale);
+            let mut s: Vec<f64> = seen().map(|key| dot(key) * scale).collect();
             scenario.softcap.into_iter().for_each(|cap| s.iter_mut().for_each(|s| *s = softcap(*s, cap)));
-            let seen = range.clone().filter(sees);
-            s.iter_mut().zip(seen).for_each(|(s, key)| *s += f64::from(scenario.bias.of(i, key)));
+            s.iter_mut().zip(seen()).for_each(|(s, key)| *s += f64::from(scenario.bias.of(i, key)));
+            let rows = seen().map(|key| a.value(key));
             match scenario.sink {
                 Some(sink) => {
                     s.push(sink.into());
-                    o.extend(safe_softmax_of_scores(&s, &[&v[..], &vec![0.0; a.dv]].concat(), a.dv));
+                    o.extend(safe_softmax_of_rows(&s, rows.chain([&zeros[..]]), a.dv));
                 }
-                None => o.extend(safe_softmax_of_scores(&s, &v, a.dv)),
+                None => o.extend(safe_softmax_of_rows(&s, rows, a.dv)),
             }
         }
         Reference { o, magnitudes: Magnitudes::of(a) }
@@ -120,7 +114,7 @@ impl Reference {
 impl From<&Trace> for Scenario {
     fn from(trace: &Trace) -> Scenario {
         Scenario {
-            attention: trace.attention.clone(),
+            attention: trace.attention.clone().into(),
             visible: trace.visible(),
             softcap: None,
             bias: Bias::None,
@@ -137,7 +131,7 @@ impl Scenario {
     #[must_use]
     pub fn smooth_k(&self) -> Scenario {
         let Scenario { visible, bias, .. } = self.clone();
-        Scenario { attention: self.attention.smooth_k(), visible, bias, ..*self }
+        Scenario { attention: self.attention.smooth_k().into(), visible, bias, ..*self }
     }
 
     /// The keys that each query sees.
@@ -159,6 +153,61 @@ impl Prepared {
     }
 }
 
+/// Which tensor is rounded.
+#[derive(Clone, Copy, Debug)]
+enum Role {
+    Keys,
+    Values,
+}
+
+/// K or V of a head, rounded when it is read.
+struct Rounding {
+    role: Role,
+    quantiser: Quantiser,
+    attention: Arc<Attention>,
+}
+
+/// Elements of a tensor from which on it is rounded again each time that it is read: the words of more would need more memory than
+/// the tensor itself.
+const MADE_FROM: usize = 1 << 21;
+
+impl Rounding {
+    fn rounded(&self, rows: Range<usize>) -> Rounded {
+        let a = &self.attention;
+        match self.role {
+            Role::Keys => self.quantiser.keys(&a.k[rows.start * a.d..rows.end * a.d]),
+            Role::Values => self.quantiser.values(&a.v[rows.start * a.dv..rows.end * a.dv]),
+        }
+    }
+
+    /// The vectors, and how many of their elements saturated.
+    fn vectors(self, config: &CoreConfig) -> (Vectors, usize) {
+        let a = &self.attention;
+        let (words, elements) = match self.role {
+            Role::Keys => (config.port_words().k, a.k.len()),
+            Role::Values => (config.port_words().v, a.v.len()),
+        };
+        if elements < MADE_FROM {
+            let Rounded { words, saturated, .. } = self.rounded(0..a.keys);
+            return (words.into(), saturated);
+        }
+        const TOGETHER: usize = 256;
+        let pieces = (0..a.keys).step_by(TOGETHER).map(|start| start..(start + TOGETHER).min(a.keys));
+        let saturated = pieces.map(|rows| self.rounded(rows).saturated).sum();
+        (Vectors::Made(words, Arc::new(self)), saturated)
+    }
+}
+
+impl Source for Rounding {
+    fn vectors(&self) -> usize {
+        self.attention.keys
+    }
+
+    fn read(&self, vectors: Range<usize>, words: &mut Vec<u64>) {
+        words.extend(self.rounded(vectors).words);
+    }
+}
+
 /// Scales and rounds a scenario for a core. In narrow formats the power of two of V is the one with which
 /// this design's own results come out best: FLASH-D can fill the range, an unnormalised accumulator cannot.
 ///
@@ -172,6 +221,19 @@ pub fn prepare(
     scenario: &Scenario,
     reference: &Reference,
 ) -> Result<Prepared, ScalingError> {
+    prepare_watched(config, scenario, reference, Monitor::default())
+}
+
+/// The same; the monitor sees the runs by which the power of two of V is chosen.
+///
+/// # Errors
+/// As there.
+pub fn prepare_watched(
+    config: &CoreConfig,
+    scenario: &Scenario,
+    reference: &Reference,
+    monitor: Monitor,
+) -> Result<Prepared, ScalingError> {
     let a = &scenario.attention;
     let ranges = scenario.ranges();
     let hides = !scenario.visible.hidden.is_empty();
@@ -179,12 +241,17 @@ pub fn prepare(
     let scaling = choose_scaling(config.encodings(), a, scenario.score_scale, scenario.tensor_scale)?
         .with_rule(scenario.scale_rule);
     let with = |scaling: Scaling| -> Prepared {
-        let rounded: Quantised = quantise(config.encodings(), scaling, a).pad_to(config.lengths());
+        let quantiser = Quantiser::new(config.encodings(), scaling, a).pad_to(config.lengths());
+        let channels = quantiser.channels().clone();
+        let q = quantiser.queries(&a.q);
+        let [(k, in_k), (v, in_v)] = [Role::Keys, Role::Values].map(|role| {
+            Rounding { role, quantiser: quantiser.clone(), attention: Arc::clone(a) }.vectors(config)
+        });
         Prepared {
             config: CoreConfig { score_shift: Some(scaling.score_shift), ..config.clone() },
             scaling,
             workload: {
-                let all = Workload::of_core(config, &rounded.q, &rounded.k, &rounded.v);
+                let all = Workload::of_vectors(config, &q.words, k, v);
                 let all = match scenario.bias {
                     Bias::None => all,
                     _ => all.with_biases(|i, key| round_to(BIAS, scenario.bias.of(i, key).into())),
@@ -201,8 +268,8 @@ pub fn prepare(
                     None => all,
                 }
             },
-            saturated_inputs: rounded.saturated,
-            channels: rounded.channels,
+            saturated_inputs: [q.saturated, in_k, in_v],
+            channels,
         }
     };
     let candidates = match scenario.tensor_scale {
@@ -217,7 +284,7 @@ pub fn prepare(
     let mut best: Option<(f64, Prepared)> = None;
     for v_exponent in candidates {
         let prepared = with(scaling.with_v_exponent(v_exponent));
-        let results = prepared.workload.run_model(&model, Monitor::default()).results;
+        let results = prepared.workload.run_model(&model, monitor).results;
         let mean = reference.accuracy(&prepared, &results).mean;
         if best.as_ref().is_none_or(|(least, _)| mean < *least) {
             best = Some((mean, prepared));

@@ -27,6 +27,7 @@ mod accuracy;
 mod any;
 mod core;
 mod evaluate;
+mod expected;
 mod gaps;
 mod inside;
 mod pipeline;
@@ -40,6 +41,7 @@ pub use any::AnyConfig;
 pub use self::core::engine::{Engine, Inputs, Outputs};
 // What goes through its ports.
 pub use self::core::stream::{CoreDriver, RESET_CYCLES};
+pub use self::core::vectors::Vectors;
 pub use self::core::workload::{Query, Workload};
 pub use gaps::Gaps;
 // The lock-step run.
@@ -48,7 +50,7 @@ pub use self::core::lockstep::{CoreRun, Counters, Divergence, Observer, RunError
 pub use self::core::model::{Decision, Decisions, ModelRun, run_model, run_model_with};
 // From a head in f32 to a workload, and errors against attention in f64.
 pub use accuracy::{Accuracy, Magnitudes};
-pub use evaluate::{Prepared, Reference, Scenario, model_results, prepare};
+pub use evaluate::{Prepared, Reference, Scenario, model_results, prepare, prepare_watched};
 // Observers that write files: test vectors for other simulators, waves with a save file for GTKWave, and charts of the pipeline.
 pub use pipeline::{Pipeline, PipelineFormat, PipelineRecorder, PipelineStep, Span};
 pub use record::{VectorError, VectorFile, VectorWriter};

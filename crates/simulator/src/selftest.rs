@@ -230,7 +230,7 @@ fn predict<W: Write>(
     out: &mut VectorWriter<W>,
 ) -> Result<Streamed, RunError> {
     let results = w.results(&Model::new(config), true);
-    let mut schedule = CoreRules::new(config, &results);
+    let mut schedule = CoreRules::new(config);
     let mut driver = CoreDriver::new(config, w, gaps);
     let (mut inputs, mut outputs) = (Inputs::default(), Outputs::default());
     let mut counted = Streamed::default();
@@ -241,12 +241,12 @@ fn predict<W: Write>(
         }
         drain -= u64::from(driver.finished());
         let accepted = driver.next(&outputs, &mut inputs);
-        if let Some(step) = accepted.step {
-            schedule.accept(cycle, step, accepted.last);
+        if let Some((query, step)) = accepted.step {
+            schedule.accept(cycle, query, results[query].steps[step].action, accepted.last);
             counted.keys += u64::from(!inputs.k_state);
         }
         let due = schedule.due(cycle);
-        schedule.outputs(&due, &mut outputs);
+        schedule.outputs(&due, due.result.map(|query| &results[query]), &mut outputs);
         counted.results += u64::from(outputs.o_valid);
         out.core_cycle(&inputs, &outputs)?;
     }
@@ -329,7 +329,7 @@ fn directed_workload(config: &CoreConfig, stream: &Stream) -> Option<(Coverage, 
         query
     };
     let queries: Vec<Query> = lengths.iter().map(query).collect();
-    Some((coverage, Workload { words, queries, k, v }))
+    Some((coverage, Workload { words, queries, k: k.into(), v: v.into() }))
 }
 
 /// A round for a core.
@@ -338,7 +338,7 @@ pub(crate) fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut
     let Operands { q, k, v } = Operands::new(config, round, pool, rng);
     let words = config.port_words();
     let row = |x: &[u64], i: usize| x[i * words.q..(i + 1) * words.q].to_vec();
-    let mut w = Workload { words, queries: Vec::new(), k, v };
+    let mut w = Workload { words, queries: Vec::new(), k: k.into(), v: v.into() };
     let mut left = keys as i64;
     while left > 0 {
         // A fault shows at a query's end: most of them are short.
@@ -358,7 +358,7 @@ pub(crate) fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut
             }
             false => Vec::new(),
         };
-        let mut exponent = values_exponent(config, &w.v[from * words.v..(from + n) * words.v]);
+        let mut exponent = values_exponent(config, &w.v.words()[from * words.v..(from + n) * words.v]);
         if rng.random_ratio(1, 6) {
             exponent = exponent.saturating_sub(rng.random_range(1..4));
         } else if rng.random_ratio(1, 6) {
@@ -419,7 +419,7 @@ pub(crate) fn array_workload(
         left -= keys as i64;
     }
     let padding = if core.masks { (0..pool).map(|_| rng.random_ratio(1, 8)).collect() } else { Vec::new() };
-    let w = ArrayWorkload { words, blocks, k, v, padding };
+    let w = ArrayWorkload { words, blocks, k: k.into(), v: v.into(), padding };
     match core.partial {
         true => {
             let model = Model::new(core);

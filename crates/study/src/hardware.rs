@@ -65,8 +65,8 @@ pub(crate) fn check(
     let workload = Workload {
         words,
         queries: rows.enumerate().map(query).collect(),
-        k: encoded.k[..reached * words.k].to_vec(),
-        v: v[..reached * words.v].to_vec(),
+        k: encoded.k[..reached * words.k].to_vec().into(),
+        v: v[..reached * words.v].to_vec().into(),
     };
     let workload = match head.scores.sink {
         Some(sink) => workload.with_sink(round_to(BIAS, sink.into())),

@@ -42,6 +42,6 @@ pub use visible::{AskedVisible, Visible};
 pub use quantise::{Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, v_candidates};
 // Rounding to encodings.
 pub use quantise::{
-    Channels, Quantised, Rounded, Rounding, RowEncoding, ScaleRule, channel_limit, quantise, round_to,
-    round_value, row_encodings,
+    Channels, Quantised, Quantiser, Rounded, Rounding, RowEncoding, ScaleRule, channel_limit, quantise,
+    round_to, round_value, row_encodings,
 };

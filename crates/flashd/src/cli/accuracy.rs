@@ -1,8 +1,10 @@
 //! Arguments of `flashd accuracy` and `flashd figure`.
 
 use super::ByArg;
+use super::numbers::parse_slope;
+use super::numbers::{MANY, SEGMENTS, between, one_of, whole};
+use super::parse_scale_rule;
 use super::{DATA, OUTPUT, RUN, WHAT};
-use super::{parse_positive, parse_scale_rule, parse_slope};
 use clap::{Args, Subcommand};
 use flashd_spec::config::{OptionValue, WeightUnit};
 use flashd_spec::format::Format;
@@ -16,13 +18,13 @@ pub struct AccuracyArgs {
     #[arg(long, value_name = "DIR", help_heading = DATA)]
     pub data: Vec<PathBuf>,
     /// Seeded synthetic heads instead
-    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", conflicts_with = "data", help_heading = DATA)]
+    #[arg(long, value_parser = whole::<u64>(0, u64::MAX), value_name = "SEED", num_args = 0..=1, default_missing_value = "1", conflicts_with = "data", help_heading = DATA)]
     pub synthetic: Option<u64>,
     /// Use every N-th query of a head
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_positive, help_heading = DATA)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), default_value_t = 1, value_name = "N", help_heading = DATA)]
     pub every: usize,
     /// Number format; can be repeated (default: all, with --core bf16)
-    #[arg(long, help_heading = WHAT)]
+    #[arg(long, value_parser = super::named::format(), hide_possible_values = true, help_heading = WHAT)]
     pub format: Vec<Format>,
     /// A core by its flags, in quotes, or by a file; can be repeated (default: FLASH-D and FA2)
     ///
@@ -51,10 +53,10 @@ pub struct AccuracyArgs {
     #[arg(long, value_enum, default_value = "model", help_heading = OUTPUT)]
     pub by: ByArg,
     /// Queries of the first head of each row that also run through the RTL, in lock-step with the model; 0 leaves that out
-    #[arg(long, default_value_t = 2, value_name = "N", help_heading = RUN, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<usize>(0, MANY), default_value_t = 2, value_name = "N", help_heading = RUN, hide_short_help = true)]
     pub check: usize,
     /// Numbers of keys for errors over the length
-    #[arg(long, value_delimiter = ',', value_name = "N,..", default_values_t = LENGTHS, help_heading = RUN)]
+    #[arg(long, value_parser = whole::<usize>(0, MANY), value_delimiter = ',', value_name = "N,..", default_values_t = LENGTHS, help_heading = RUN)]
     pub n: Vec<usize>,
     /// Leave the heads out
     #[arg(long, conflicts_with_all = ["no_lengths", "data", "synthetic", "every", "by", "check", "svg_rows"], help_heading = RUN)]
@@ -97,13 +99,13 @@ pub struct WeightFigureArgs {
     #[arg(long, default_value = "lse", value_parser = WeightUnit::parse, value_name = "lse|paper", help_heading = WHAT)]
     pub weight: WeightUnit,
     /// Number format of the hardware's result
-    #[arg(long, default_value = "bf16", value_parser = super::float_format, help_heading = WHAT)]
+    #[arg(long, default_value = "bf16", value_parser = super::named::float_format(), hide_possible_values = true, help_heading = WHAT)]
     pub format: Format,
     /// Segments of the PWL tables: 4, 8, 16 or 32
-    #[arg(long, default_value_t = 8, help_heading = WHAT)]
+    #[arg(long, value_parser = one_of::<u32>(&SEGMENTS), default_value_t = 8, help_heading = WHAT)]
     pub segments: u32,
     /// Previous weights, above 0 and below 1 (default: 0.1,0.3,0.6,0.9)
-    #[arg(long, value_delimiter = ',', value_name = "W,..", allow_negative_numbers = true, help_heading = WHAT)]
+    #[arg(long, value_parser = between(0.0, 1.0), value_delimiter = ',', value_name = "W,..", help_heading = WHAT)]
     pub previous: Vec<f64>,
     /// Drawing (default: rtl-out/weight_UNIT_FORMAT_SEGMENTS.svg)
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]

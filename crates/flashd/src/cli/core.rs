@@ -1,9 +1,11 @@
 //! The flags that choose a core, from the table of options.
 
+use super::named::format_by;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, Error, FromArgMatches, Id};
 use flashd_spec::config::{CoreFields, CoreOption, Group, OPTIONS, Range};
-use serde_json::Value;
+use flashd_spec::format::scaled_format;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Which core.
@@ -68,13 +70,27 @@ fn arg(option: &'static CoreOption) -> Arg {
     }
     let arg = arg.value_name(option.value_name).allow_negative_numbers(true);
     let words = option.words();
+    if option.is_format() {
+        return arg.hide_possible_values(true).value_parser(format_by(|text: &str| format_of(option, text)));
+    }
     if words.is_empty() {
         return arg.value_parser(|text: &str| option.parse(text));
     }
-    let words = words.into_iter().map(|(word, meaning)| PossibleValue::new(word).help(meaning));
+    let words = words.into_iter().map(|(word, meaning)| {
+        let aliases = option.aliases().filter(|(_, of)| *of == word).map(|(alias, _)| alias);
+        PossibleValue::new(word.clone()).help(meaning).aliases(aliases)
+    });
     // They stand in the long help; the short one is one screen.
     let arg = arg.hide_possible_values(true);
     arg.value_parser(PossibleValuesParser::new(words).try_map(|word| option.parse(&word)))
+}
+
+/// The value of an option that takes a format. A name such as mxfp8 gives scales, too: both, for [`Selection`] to take apart.
+fn format_of(option: &CoreOption, text: &str) -> Result<Value, String> {
+    match scaled_format(text).filter(|_| option.field == "format") {
+        Some((format, scale)) => Ok(json!([format, scale])),
+        None => option.parse(text),
+    }
 }
 
 impl Args for Selection {
@@ -117,8 +133,15 @@ impl FromArgMatches for Selection {
                 true => matches.get_flag(option.field).then_some(Value::Bool(true)),
                 false => matches.get_one::<Value>(option.field).cloned(),
             };
-            if let Some(value) = value {
-                self.fields.set(option, value);
+            match value {
+                Some(Value::Array(both)) => {
+                    let scales = CoreOption::of("scales").filter(|_| !matches.contains_id("scales"));
+                    for (option, value) in [Some(option), scales].into_iter().zip(both) {
+                        option.into_iter().for_each(|option| self.fields.set(option, value.clone()));
+                    }
+                }
+                Some(value) => self.fields.set(option, value),
+                None => {}
             }
         }
         Ok(())

@@ -1,6 +1,8 @@
 //! Arguments of `flashd golden`.
 
-use super::{DATA, OUTPUT, RUN, WHAT, align_parser, parse_positive, parse_scale};
+use super::numbers::parse_scale;
+use super::numbers::{MANY, whole};
+use super::{DATA, OUTPUT, RUN, WHAT, align_parser};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use flashd_golden::family::ALGORITHMS;
@@ -17,10 +19,10 @@ pub struct GoldenArgs {
         "scale"], help_heading = WHAT)]
     pub list: bool,
     /// B_r: queries of a block
-    #[arg(long, default_value_t = 64, value_name = "B_R", value_parser = parse_positive, help_heading = RUN)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), default_value_t = 64, value_name = "B_R", help_heading = RUN)]
     pub br: usize,
     /// B_c: keys of a block
-    #[arg(long, default_value_t = 64, value_name = "B_C", value_parser = parse_positive, help_heading = RUN)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), default_value_t = 64, value_name = "B_C", help_heading = RUN)]
     pub bc: usize,
     /// Queries: .npy of shape [queries, d], or one .npz or .safetensors with q, k and v
     ///
@@ -37,13 +39,13 @@ pub struct GoldenArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["n", "d", "seed", "scale", "mask"], help_heading = DATA)]
     pub data: Option<PathBuf>,
     /// Queries and keys of a synthetic head, where there are no files
-    #[arg(long, default_value_t = 256, value_name = "N", value_parser = parse_positive, help_heading = DATA)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), default_value_t = 256, value_name = "N", help_heading = DATA)]
     pub n: usize,
     /// Its vector length
-    #[arg(long, default_value_t = 64, value_name = "D", value_parser = parse_positive, help_heading = DATA)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), default_value_t = 64, value_name = "D", help_heading = DATA)]
     pub d: usize,
     /// Its seed
-    #[arg(long, default_value_t = 1, help_heading = DATA)]
+    #[arg(long, value_parser = whole::<u64>(0, u64::MAX), default_value_t = 1, help_heading = DATA)]
     pub seed: u64,
     /// What is added to the scores: .npy of shape [queries, keys], or [keys]
     ///

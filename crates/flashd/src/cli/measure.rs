@@ -1,9 +1,11 @@
 //! Arguments of the commands that measure: area and power, errors, traffic, a language model.
 
+use super::Selection;
+use super::numbers::{LEAST_PERCENT, LONGEST_NS, MANY, SHORTEST_NS, between, whole};
 use super::{DATA, OUTPUT, RUN, WHAT};
-use super::{Selection, parse_positive};
 use clap::{Args, ValueEnum};
 use flashd_ppa::synthesis::{KEPT_BYTES, KEPT_DAYS, SPARED_DAYS};
+use flashd_spec::config::D_RANGE;
 use flashd_spec::config::DEFAULT_HOLD;
 use flashd_spec::format::Format;
 use std::path::PathBuf;
@@ -30,13 +32,13 @@ pub struct PpaArgs {
     #[arg(long, conflicts_with = "config", help_heading = WHAT)]
     pub variants: bool,
     /// Also an array of B of each core, beside B single cores
-    #[arg(long, value_name = "B,B,...", value_delimiter = ',', help_heading = WHAT)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), value_name = "B,B,...", value_delimiter = ',', help_heading = WHAT)]
     pub queries: Vec<usize>,
     /// Cell library, plain, .gz or .xz; can be repeated (default: osu018 of qflow-tech-osu018)
     #[arg(long, value_name = "FILE", help_heading = RUN)]
     pub liberty: Vec<PathBuf>,
     /// Clock period to meet with the least area, in ns (default: the shortest)
-    #[arg(long, value_name = "NS", help_heading = RUN)]
+    #[arg(long, value_parser = between(SHORTEST_NS, LONGEST_NS), value_name = "NS", help_heading = RUN)]
     pub clock: Option<f64>,
     /// Dissolve the hierarchy before mapping: a few percent smaller, and very slow
     #[arg(long, help_heading = RUN, hide_short_help = true)]
@@ -47,14 +49,14 @@ pub struct PpaArgs {
     #[arg(long, help_heading = RUN, hide_short_help = true)]
     pub clock_gates: bool,
     /// Cycles that each of the 64 streams is simulated for; 0 leaves power out
-    #[arg(long, default_value_t = 300, value_name = "N", help_heading = RUN, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<usize>(0, MANY), default_value_t = 300, value_name = "N", help_heading = RUN, hide_short_help = true)]
     pub cycles: usize,
     /// Cycles that are also simulated with delays, for glitches; 0 leaves them out
     ///
     /// Counts every net's toggles with the delays of the library at the loads of the netlist; power with and without glitches stand side by
     /// side. The default is 1000 cycles over all streams for cores of at most 250,000 cells: seconds for a core of d = 16. Larger cores take
     /// more than a minute; give a number for them.
-    #[arg(long, value_name = "N", help_heading = RUN)]
+    #[arg(long, value_parser = whole::<usize>(0, MANY), value_name = "N", help_heading = RUN)]
     pub glitches: Option<usize>,
     /// Folder of attention heads for the power figures (default: the bundled sample)
     #[arg(long, value_name = "DIR", help_heading = RUN)]
@@ -94,12 +96,12 @@ pub enum CostArg {
 #[derive(Args)]
 pub struct ExploreArgs {
     /// Vector length of the cores that are mapped; errors are measured on heads of all lengths
-    #[arg(long, default_value_t = 16, help_heading = WHAT)]
+    #[arg(long, value_parser = whole::<usize>(D_RANGE.0 as u64, D_RANGE.1 as u64), default_value_t = 16, help_heading = WHAT)]
     pub d: usize,
     /// Number format; can be repeated (default: bf16 and fp8-e4m3, and those that a grid names)
     ///
     /// Of several formats, or combinations of operands' formats and scales, a table and fronts of all together follow.
-    #[arg(long, help_heading = WHAT)]
+    #[arg(long, value_parser = super::named::format(), hide_possible_values = true, help_heading = WHAT)]
     pub format: Vec<Format>,
     /// JSON list of configurations in which a field may be a list (default: all variants)
     ///
@@ -110,7 +112,7 @@ pub struct ExploreArgs {
     #[arg(long, value_enum, default_value = "area", help_heading = WHAT)]
     pub cost: CostArg,
     /// Clock period that all cores must meet, in ns
-    #[arg(long, value_name = "NS", required_unless_present = "errors_only", help_heading = RUN)]
+    #[arg(long, value_parser = between(SHORTEST_NS, LONGEST_NS), value_name = "NS", required_unless_present = "errors_only", help_heading = RUN)]
     pub clock: Option<f64>,
     /// Cell library, plain, .gz or .xz (default: osu018 of qflow-tech-osu018)
     #[arg(long, value_name = "FILE", help_heading = RUN)]
@@ -119,10 +121,10 @@ pub struct ExploreArgs {
     #[arg(long, value_name = "DIR", help_heading = RUN)]
     pub data: Option<PathBuf>,
     /// Use every N-th query of a head for the errors
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_positive, help_heading = RUN)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), default_value_t = 1, value_name = "N", help_heading = RUN)]
     pub every: usize,
     /// Cycles that each of the 64 streams is simulated for when the cost is power
-    #[arg(long, default_value_t = 300, value_name = "N", value_parser = parse_positive, help_heading = RUN, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), default_value_t = 300, value_name = "N", help_heading = RUN, hide_short_help = true)]
     pub cycles: usize,
     /// Core, as named in the table, whose mean error is to be reached in every group
     ///
@@ -131,7 +133,7 @@ pub struct ExploreArgs {
     #[arg(long, default_value = "fa2", value_name = "CORE", help_heading = OUTPUT)]
     pub reference: String,
     /// Leave out cores with a larger mean error, in percent of max|v|
-    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, help_heading = OUTPUT)]
+    #[arg(long, value_parser = between(LEAST_PERCENT, 100.0), value_name = "PERCENT", help_heading = OUTPUT)]
     pub max_error: Option<f64>,
     /// Errors alone: nothing is synthesised
     #[arg(long, conflicts_with_all = ["svg", "cost", "clock", "liberty", "cycles", "cache"], help_heading = RUN)]
@@ -150,34 +152,34 @@ pub struct ExploreArgs {
 #[derive(Args)]
 pub struct TrafficArgs {
     /// Queries and keys of synthetic heads
-    #[arg(long, value_delimiter = ',', default_value = "1024", value_name = "N,..", help_heading = WHAT)]
+    #[arg(long, value_parser = whole::<usize>(0, MANY), value_delimiter = ',', default_value = "1024", value_name = "N,..", help_heading = WHAT)]
     pub n: Vec<usize>,
     /// Vector lengths of synthetic heads
-    #[arg(long, value_delimiter = ',', default_value = "64", value_name = "D,..", help_heading = WHAT)]
+    #[arg(long, value_parser = whole::<usize>(0, MANY), value_delimiter = ',', default_value = "64", value_name = "D,..", help_heading = WHAT)]
     pub d: Vec<usize>,
     /// SRAM sizes M in elements, or in bytes with --element-bytes; at least 4d elements
-    #[arg(long, value_delimiter = ',', default_value = "8192,16384,32768,65536", value_name = "M,..", help_heading = WHAT)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), value_delimiter = ',', default_value = "8192,16384,32768,65536", value_name = "M,..", help_heading = WHAT)]
     pub sram: Vec<usize>,
     /// Bytes of an element; --sram is then in bytes
-    #[arg(long, value_name = "B", help_heading = WHAT)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), value_name = "B", help_heading = WHAT)]
     pub element_bytes: Option<usize>,
     /// Instead of --sram: B_r, queries of a block
-    #[arg(long, value_name = "B_R", value_parser = parse_positive, conflicts_with_all = ["sram", "element_bytes"], help_heading = WHAT)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), value_name = "B_R", conflicts_with_all = ["sram", "element_bytes"], help_heading = WHAT)]
     pub br: Option<usize>,
     /// Instead of --sram: B_c, keys of a block
-    #[arg(long, value_name = "B_C", value_parser = parse_positive, conflicts_with_all = ["sram", "element_bytes"], help_heading = WHAT)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), value_name = "B_C", conflicts_with_all = ["sram", "element_bytes"], help_heading = WHAT)]
     pub bc: Option<usize>,
     /// Queries that stay while keys stream by, as in an array of B cores (default: a block)
-    #[arg(long, value_name = "B", value_parser = parse_positive, help_heading = WHAT)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), value_name = "B", help_heading = WHAT)]
     pub queries: Option<usize>,
     /// Folder of attention heads instead of synthetic ones
     #[arg(long, value_name = "DIR", conflicts_with_all = ["n", "d", "seed"], help_heading = DATA)]
     pub data: Option<PathBuf>,
     /// Seed of the synthetic heads
-    #[arg(long, default_value_t = 1, help_heading = DATA, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<u64>(0, u64::MAX), default_value_t = 1, help_heading = DATA, hide_short_help = true)]
     pub seed: u64,
     /// Threshold T of FLASH-D's hold rule, in f64: a step with s - L <= -T reads no value
-    #[arg(long, default_value_t = DEFAULT_HOLD, value_name = "T", help_heading = WHAT)]
+    #[arg(long, value_parser = between(1.0, 64.0), default_value_t = DEFAULT_HOLD, value_name = "T", help_heading = WHAT)]
     pub hold: f64,
     /// Draw the accesses against the SRAM size, or against N for a single size
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
@@ -199,7 +201,7 @@ pub struct LlmArgs {
     #[arg(long, default_value = "", value_name = "TEXT", help_heading = WHAT)]
     pub prompt: String,
     /// Positions, prompt included, up to the model's context (default: 256, or the context if that is less)
-    #[arg(long, value_name = "N", help_heading = WHAT)]
+    #[arg(long, value_parser = whole::<usize>(0, MANY), value_name = "N", help_heading = WHAT)]
     pub steps: Option<usize>,
     /// What computes attention (default: flash-d, or the design of --config)
     #[arg(long, value_enum, help_heading = WHAT)]
@@ -210,7 +212,7 @@ pub struct LlmArgs {
     #[arg(long, value_name = "FILE", help_heading = DATA)]
     pub text: Option<PathBuf>,
     /// Use the first N tokens of the text only
-    #[arg(long, value_name = "N", help_heading = DATA)]
+    #[arg(long, value_parser = whole::<usize>(0, MANY), value_name = "N", help_heading = DATA)]
     pub tokens: Option<usize>,
     /// Also write Q, K and V of every head, for commands with --data
     ///

@@ -1,5 +1,6 @@
 //! The command line of `flashd check-random`.
 
+use super::numbers::whole;
 use super::{OUTPUT, RUN};
 use clap::Args;
 use flashd_simulator::random::LONGEST;
@@ -14,19 +15,19 @@ const REPOSITORY: &str = ".";
 #[derive(Args)]
 pub struct RandomArgs {
     /// How many configurations
-    #[arg(long, value_name = "N", default_value_t = COUNT, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = RUN)]
+    #[arg(long, value_parser = whole::<u32>(1, 1_000_000), value_name = "N", default_value_t = COUNT, help_heading = RUN)]
     pub count: u32,
     /// Seed of the first configuration; the next ones count up
-    #[arg(long, default_value_t = 1, help_heading = RUN)]
+    #[arg(long, value_parser = whole::<u64>(0, u64::MAX), default_value_t = 1, help_heading = RUN)]
     pub seed: u64,
     /// Longest vectors
-    #[arg(long, value_name = "D", default_value_t = LONGEST as u64, value_parser = clap::value_parser!(u64).range(2..=LONGEST as u64), help_heading = RUN)]
+    #[arg(long, value_parser = whole::<u64>(2, LONGEST as u64), value_name = "D", default_value_t = LONGEST as u64, help_heading = RUN)]
     pub longest: u64,
     /// About how many keys run through the engines and the testbench of each
-    #[arg(long, value_name = "N", default_value_t = KEYS, value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = RUN)]
+    #[arg(long, value_parser = whole::<u64>(1, 1_000_000), value_name = "N", default_value_t = KEYS, help_heading = RUN)]
     pub keys: u64,
     /// Every N-th configuration, by its seed, also runs in Verilator; 0 for none
-    #[arg(long, value_name = "N", default_value_t = VERILATOR, help_heading = RUN)]
+    #[arg(long, value_parser = whole::<u64>(0, u64::MAX), value_name = "N", default_value_t = VERILATOR, help_heading = RUN)]
     pub verilator: u64,
     /// Folder of this project, for scripts/lint and the wrappers' testbench in testbench/axis
     #[arg(long, value_name = "DIR", default_value = REPOSITORY, help_heading = RUN, hide_short_help = true)]
@@ -43,7 +44,7 @@ pub struct RandomArgs {
     #[arg(long, help_heading = OUTPUT)]
     pub generate_only: bool,
     /// Configurations at the same time (default: one for each processor)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024), help_heading = RUN)]
+    #[arg(long, value_parser = whole::<u64>(1, 1024), value_name = "N", help_heading = RUN)]
     pub jobs: Option<u64>,
     /// Print the result as JSON
     #[arg(long, help_heading = OUTPUT)]

@@ -1,10 +1,13 @@
 //! Arguments of `simulate`.
 
+use super::numbers::{MANY, parse_scale, parse_slope, whole};
 use super::{
-    AROUND, ArrayArgs, DATA, EngineArg, OUTPUT, RUN, WrapperArgs, align_parser, parse_positive, parse_scale,
-    parse_scale_rule, parse_slope, parse_tensor_scale,
+    AROUND, ArrayArgs, DATA, EngineArg, OUTPUT, RUN, WrapperArgs, align_parser, parse_scale_rule,
+    parse_tensor_scale,
 };
 use clap::Args;
+use flashd_simulator::RtlEngine;
+use flashd_spec::config::PARTS_RANGE;
 use flashd_workload::{CausalAlign, ScaleRule, ScoreScale, TensorScale};
 use std::path::PathBuf;
 
@@ -15,7 +18,7 @@ pub struct SimulateArgs {
     #[command(flatten)]
     pub around: WrapperArgs,
     /// With --wrapper: cycles from a request to the first beat of its value (default: the most that cost no time)
-    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(0..=10_000), help_heading = AROUND, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<u64>(0, 10_000), value_name = "CYCLES", help_heading = AROUND, hide_short_help = true)]
     pub memory: Option<u64>,
     /// Queries: .npy of shape [queries, d], or one .npz or .safetensors with q, k and v
     ///
@@ -23,7 +26,7 @@ pub struct SimulateArgs {
     /// or (.safetensors) float8_e4m3fn.
     #[arg(long, value_name = "FILE", required_unless_present = "data", help_heading = DATA)]
     pub q: Option<PathBuf>,
-    /// Instead of files, all heads of a folder; takes --engine model and --results
+    /// Instead of files, all heads of a folder; takes --results and runs the model
     ///
     /// meta.json in the folder describes the heads. Each thread has one file at a time in memory, 40 bytes for each element of Q, K and V.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "wrapper", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "key_bias", "alibi", "sink", "o", "vcd", "fst", "pipeline", "vectors", "scale"], help_heading = DATA)]
@@ -55,18 +58,18 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "top-left|bottom-right", value_parser = align_parser(), help_heading = DATA, hide_short_help = true)]
     pub causal_align: Option<CausalAlign>,
     /// With --masks: the query at position i sees no key before position i - W + 1
-    #[arg(long, value_name = "W", value_parser = parse_positive, help_heading = DATA, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), value_name = "W", help_heading = DATA, hide_short_help = true)]
     pub window: Option<usize>,
     /// With --partial: the keys in tiles of N; each tile starts from the state of the one before
     ///
     /// With --queries tiles of a block's keys.
-    #[arg(long, value_name = "N", conflicts_with = "wrapper", help_heading = RUN, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<usize>(0, MANY), value_name = "N", conflicts_with = "wrapper", help_heading = RUN, hide_short_help = true)]
     pub tile: Option<usize>,
     /// P cores for each query, each with a part of the keys, 2 to 64
-    #[arg(long, value_name = "P", conflicts_with_all = ["queries", "tile", "wrapper"], help_heading = AROUND)]
+    #[arg(long, value_parser = whole::<usize>(PARTS_RANGE.0 as u64, PARTS_RANGE.1 as u64), value_name = "P", conflicts_with_all = ["queries", "tile", "wrapper"], help_heading = AROUND)]
     pub parts: Option<usize>,
     /// With --masks: the number of keys that each query sees, one for all or one for each
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',', help_heading = DATA, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<usize>(0, MANY), value_name = "N,N,...", value_delimiter = ',', help_heading = DATA, hide_short_help = true)]
     pub lengths: Option<Vec<usize>>,
     /// With --bias: a number to add to each score, .npy of shape [keys] or [queries, keys]
     ///
@@ -84,14 +87,14 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "S,S,...", value_delimiter = ',', value_parser = parse_slope, allow_negative_numbers = true, help_heading = DATA, hide_short_help = true)]
     pub sink: Option<Vec<f32>>,
     /// Use the first N queries only; they keep their positions
-    #[arg(long, value_name = "N", help_heading = DATA, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<usize>(0, MANY), value_name = "N", help_heading = DATA, hide_short_help = true)]
     pub first_queries: Option<usize>,
     /// Use the first N keys only; queries keep their positions
-    #[arg(long, alias = "keys", value_name = "N", help_heading = DATA, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<usize>(0, MANY), alias = "keys", value_name = "N", help_heading = DATA, hide_short_help = true)]
     pub first_keys: Option<usize>,
-    /// What runs
-    #[arg(long, value_enum, default_value = "compiled", help_heading = RUN)]
-    pub engine: EngineArg,
+    /// What runs (default: compiled; with --data or --histograms model)
+    #[arg(long, value_enum, help_heading = RUN)]
+    pub engine: Option<EngineArg>,
     /// Write the results as .npy, shaped as Q
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub o: Option<PathBuf>,
@@ -108,16 +111,16 @@ pub struct SimulateArgs {
     #[arg(long, default_value = "default", help_heading = OUTPUT, hide_short_help = true)]
     pub signals: String,
     /// First cycle of the wave, or of the keys in the pipeline chart
-    #[arg(long, default_value_t = 0, value_name = "CYCLE", help_heading = OUTPUT, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<u64>(0, u64::MAX), default_value_t = 0, value_name = "CYCLE", help_heading = OUTPUT, hide_short_help = true)]
     pub from: u64,
     /// Last cycle of either
-    #[arg(long, value_name = "CYCLE", help_heading = OUTPUT, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<u64>(0, u64::MAX), value_name = "CYCLE", help_heading = OUTPUT, hide_short_help = true)]
     pub to: Option<u64>,
     /// Write test vectors for other simulators
     #[arg(long, value_name = "FILE", conflicts_with = "wrapper", help_heading = OUTPUT, hide_short_help = true)]
     pub vectors: Option<PathBuf>,
     /// Random gaps in the key stream, with --wrapper in all streams, and noise on idle ports
-    #[arg(long, value_name = "SEED", help_heading = RUN, hide_short_help = true)]
+    #[arg(long, value_parser = whole::<u64>(0, u64::MAX), value_name = "SEED", help_heading = RUN, hide_short_help = true)]
     pub gaps: Option<u64>,
     /// Factor between q . k and the score: auto (1/sqrt(d)), none, or a number
     #[arg(long, value_parser = parse_scale, default_value = "auto", value_name = "auto|none|X", help_heading = DATA, hide_short_help = true)]
@@ -139,6 +142,13 @@ pub struct SimulateArgs {
 }
 
 impl SimulateArgs {
+    /// The engine that runs cycles; none for the model. Where one engine alone is possible, it need not be named.
+    pub fn rtl(&self) -> Option<RtlEngine> {
+        let model_alone = self.data.is_some() || self.histograms.is_some();
+        let default = if model_alone { EngineArg::Model } else { EngineArg::Compiled };
+        self.engine.unwrap_or(default).rtl()
+    }
+
     /// The files that record the cycles of one head, by their flags.
     pub fn recordings(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
         let all = [

@@ -1,6 +1,6 @@
 //! Arguments of `flashd skips`.
 
-use super::parse_positive;
+use super::numbers::{LEAST_PERCENT, MANY, between, whole};
 use super::{DATA, OUTPUT, WHAT};
 use clap::{Args, ValueEnum};
 use flashd_spec::format::Format;
@@ -37,7 +37,7 @@ pub struct SkipsArgs {
     #[arg(long, value_name = "DIR", help_heading = DATA)]
     pub data: Option<PathBuf>,
     /// Use every N-th query of a head
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_positive, help_heading = DATA)]
+    #[arg(long, value_parser = whole::<usize>(1, MANY), default_value_t = 1, value_name = "N", help_heading = DATA)]
     pub every: usize,
     /// What a row is
     #[arg(long, value_enum, default_value = "model", help_heading = OUTPUT)]
@@ -56,10 +56,10 @@ pub struct SkipsArgs {
         default_values_t = DEFAULT_THRESHOLDS, help_heading = WHAT)]
     pub hold: Vec<f64>,
     /// Number format of the cores
-    #[arg(long, default_value = "bf16", value_parser = super::float_format, help_heading = WHAT)]
+    #[arg(long, default_value = "bf16", value_parser = super::named::float_format(), hide_possible_values = true, help_heading = WHAT)]
     pub format: Format,
     /// Added error, in percent of max|v|, that the best rule may have
-    #[arg(long, default_value_t = 0.1, value_name = "PERCENT", allow_negative_numbers = true, help_heading = OUTPUT)]
+    #[arg(long, value_parser = between(LEAST_PERCENT, 100.0), default_value_t = 0.1, value_name = "PERCENT", help_heading = OUTPUT)]
     pub limit: f64,
     /// Instead of recorded heads, constructed streams and the worst case of every rule
     #[arg(long, conflicts_with_all = ["data", "every", "by", "limit", "svg"], help_heading = WHAT)]

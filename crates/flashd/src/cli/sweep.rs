@@ -1,5 +1,6 @@
 //! The command line of `flashd sweep`.
 
+use super::numbers::whole;
 use super::{OUTPUT, RUN};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -53,7 +54,7 @@ pub struct RunArgs {
     #[arg(value_name = "SHARD")]
     pub shards: Vec<String>,
     /// Threads of a shard (default: one for each processor)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024), help_heading = RUN)]
+    #[arg(long, value_parser = whole::<u64>(1, 1024), value_name = "N", help_heading = RUN)]
     pub threads: Option<u64>,
     /// Folder for the finished work of ppa, cosim, units and mutate, which nodes may share (default: flashd in the user's cache
     /// folder)

@@ -106,8 +106,13 @@ impl Worker {
         Ok(&self.heads.insert((of.clone(), heads)).1)
     }
 
-    /// Computes a part; `bar` takes a step for each core (of equal scores, for each core and seed).
-    pub fn run(&mut self, part: &Part, bar: &ProgressBar) -> Result<Outcome, Failure> {
+    /// Computes a part. Calls `done` after each core (for equal scores, after each core and seed); `bar` shows the current module.
+    pub fn run(
+        &mut self,
+        part: &Part,
+        bar: &ProgressBar,
+        done: &(dyn Fn() + Sync),
+    ) -> Result<Outcome, Failure> {
         match part {
             Part::Errors { cores, heads } => {
                 let heads = self.heads(heads)?;
@@ -118,7 +123,7 @@ impl Worker {
                     .map_err(|e| Failure::input(format!("--data: {e}")))?;
                 let one = |core: &CoreConfig| {
                     let errors = prepared.errors(core);
-                    bar.inc(1);
+                    done();
                     errors.map_err(|e| Failure::input(format!("{}: {e}", core.name())))
                 };
                 let errors = cores.iter().map(one).collect::<Result<_, _>>()?;
@@ -128,7 +133,7 @@ impl Worker {
                 let Some(first) = cores.first() else {
                     return Ok(Outcome::EqualScores { errors: Vec::new() });
                 };
-                let all = equal::errors(first.encodings(), cores, &[equal_keys()], &|| bar.inc(1))
+                let all = equal::errors(first.encodings(), cores, &[equal_keys()], &|| done())
                     .map_err(|e| Failure::input(e.to_string()))?;
                 Ok(Outcome::EqualScores { errors: all.into_iter().map(|of_core| of_core[0]).collect() })
             }
@@ -136,7 +141,7 @@ impl Worker {
                 let data = self.folder(data.as_deref())?.path().to_path_buf();
                 let flow = self.flow(flow)?;
                 let measured = measured(flow, core, *cost, *cycles, &data, bar)?;
-                bar.inc(1);
+                done();
                 Ok(Outcome::Measured { library: flow.library.cells.name.clone(), measured })
             }
         }

@@ -4,7 +4,7 @@ use super::cores::targets;
 use crate::cli::PpaArgs;
 use crate::measure::{Cycles, check_clock, map, power};
 use crate::output::Failure;
-use crate::progress::{Work, on_all_processors, rates};
+use crate::progress::{self, Phase, on_all_processors, rates};
 use crate::sample::Heads;
 use flashd_ppa::Target;
 use flashd_ppa::figures::{ArrayShape, CoreFigures, FailedCore, Measurements, Run};
@@ -53,12 +53,11 @@ impl<'a> Plan<'a> {
 
     /// Measures all cores in all libraries; what fails on one does not keep the others from being measured.
     pub fn run(self) -> Result<Measurements, Failure> {
-        let bar = Work::spinner("{spinner} {prefix} {wide_msg} {elapsed}");
         let elements: usize = self.targets.iter().map(|target| target.core().d).sum();
-        bar.expect(
-            on_all_processors(rates::MAPPING_ELEMENT * (elements * self.libraries.len()) as f64),
-            ", less where modules are in the cache",
-        );
+        let element = on_all_processors(rates::MAPPING_ELEMENT).as_secs_f64();
+        let all = Phase::new("elements of vectors", (elements * self.libraries.len()) as u64, element);
+        let progress = progress::Plan::start([all], ", less where modules are in the cache");
+        let bar = progress.bar();
         let of = self.targets.len() * self.libraries.len();
         let mut all = Measurements::default();
         for library in self.libraries {
@@ -76,7 +75,9 @@ impl<'a> Plan<'a> {
                     target.name(),
                     flow.library.cells.name
                 ));
-                match one(self.args, &flow, target, &self.data, &bar) {
+                let measured = one(self.args, &flow, target, &self.data, bar);
+                progress.inc(target.core().d as u64);
+                match measured {
                     Ok(figures) => all.cores.push(figures),
                     Err(failure @ Failure::Interrupted(_)) => return Err(failure),
                     Err(failure) => all.failed.push(FailedCore {
@@ -92,7 +93,7 @@ impl<'a> Plan<'a> {
         }
         bar.set_message("cleaning the cache");
         self.cache.clean();
-        drop(bar);
+        drop(progress);
         Ok(all)
     }
 }

@@ -2,18 +2,18 @@
 
 use super::layer::Outcome;
 use super::model::gaps;
+use super::phases::{Phases, Sent};
 use super::recording::Recording;
 use super::remarks::{Remarks, error_table};
-use super::{Progress, scales};
+use super::scales;
 use crate::cli::SimulateArgs;
 use crate::output::{Failure, percent, table};
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_simulator::array::{
-    ArrayCounters, ArrayInputs, ArrayObserver, ArrayOutputs, ArrayRun, ArrayWorkload, Disturbance,
-    run as run_lockstep,
+    ArrayCounters, ArrayObserver, ArrayRun, ArrayWorkload, Disturbance, run as run_lockstep,
 };
-use flashd_simulator::{Accuracy, Drive, Prepared, Reference, RtlEngine, Running, VectorFile, Workload};
+use flashd_simulator::{Accuracy, Drive, Prepared, Reference, RtlEngine, VectorFile, Workload};
 use flashd_spec::bits::ones;
 use flashd_spec::config::ArrayConfig;
 use flashd_workload::Scaling;
@@ -63,7 +63,7 @@ pub fn check(args: &SimulateArgs, masks: bool) -> Result<(), Failure> {
 pub fn run(
     args: &SimulateArgs,
     array: &ArrayConfig,
-    prepared: &Prepared,
+    (prepared, phases): (&Prepared, &Phases),
     reference: &Reference,
     ranges: Option<&[Range<usize>]>,
 ) -> Result<Outcome, Failure> {
@@ -91,9 +91,9 @@ pub fn run(
             "--key-index-bits: a block has {most} keys, and {bits} bits count {places}; give more bits"
         )));
     }
-    let run = match args.engine.rtl() {
-        Some(engine) => cycle_run(args, engine, &config, &workload)?,
-        None => super::model::run_array(args, &config, &workload)?,
+    let run = match args.rtl() {
+        Some(engine) => cycle_run(args, engine, &config, (&workload, phases))?,
+        None => super::model::run_array(args, &config, &workload, phases)?,
     };
     let (c, periods) = (run.counters, run.periods);
     let results = match &tiles {
@@ -118,7 +118,7 @@ pub fn run(
         cycles_per_query: c.cycles as f64 / c.queries.max(1) as f64,
         queries_per_value_read: c.v_reads_alone as f64 / c.v_reads.max(1) as f64,
         // A difference would have ended the run.
-        mismatches: args.engine.rtl().map(|_| 0),
+        mismatches: args.rtl().map(|_| 0),
         remarks: Remarks::new(args, &config.core, prepared, reference, &results),
         accuracy: reference.accuracy(prepared, &results),
         configuration: config,
@@ -137,7 +137,7 @@ fn cycle_run(
     args: &SimulateArgs,
     engine: RtlEngine,
     config: &ArrayConfig,
-    workload: &ArrayWorkload,
+    (workload, phases): (&ArrayWorkload, &Phases),
 ) -> Result<ArrayRun, Failure> {
     let mut vectors = match &args.vectors {
         Some(path) => {
@@ -147,7 +147,7 @@ fn cycle_run(
         None => None,
     };
     let mut recording = Recording::create(args, config)?;
-    let mut progress = Progress::new(workload.steps() as u64);
+    let mut progress = Sent::of(phases);
     let mut observers: Vec<&mut dyn ArrayObserver> = vec![&mut progress];
     if let Some(vectors) = &mut vectors {
         observers.push(vectors);
@@ -157,7 +157,6 @@ fn cycle_run(
     recording.interruptible.iter_mut().for_each(|end| observers.push(end));
     let disturbance = Disturbance::gaps(Drive { gaps: gaps(args), engine });
     let run = run_lockstep(config, workload, &disturbance, &mut observers);
-    drop(progress);
     recording.finish(|keys, window| keys.of_array(config, workload, window))?;
     if let (Some(vectors), Some(path)) = (vectors, &args.vectors) {
         vectors.commit().map_err(|e| Failure::input(format!("--vectors {}: {e}", path.display())))?;
@@ -211,11 +210,4 @@ fn text(r: &Report) -> String {
     text += "\n\n";
     text += &error_table(r.mismatches, c.comparisons, &[(r.name.as_str(), &r.accuracy)]);
     text
-}
-
-impl ArrayObserver for Progress {
-    fn cycle(&mut self, _: &Running, i: &ArrayInputs, o: &ArrayOutputs) -> std::io::Result<()> {
-        self.0.inc((i.core.k_valid && o.k_ready && !i.core.rst) as u64);
-        Ok(())
-    }
 }

@@ -253,7 +253,7 @@ impl Work<'_> {
             score_scale: head.score_scale(),
             tensor_scale: self.args.tensor_scale,
             scale_rule: self.args.scale_rule,
-            attention: head.attention,
+            attention: head.attention.into(),
         };
         // Only the choice of a power of two for V looks at the exact results.
         let chooses = self.args.tensor_scale == TensorScale::Auto

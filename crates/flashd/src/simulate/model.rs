@@ -1,10 +1,9 @@
 //! `flashd simulate --engine model`: the bit-exact model alone, at full speed.
 
-use super::Progress;
 use super::histograms::Histograms;
+use super::phases::{Phases, watched};
 use crate::cli::SimulateArgs;
 use crate::output::Failure;
-use crate::progress::Work;
 use flashd_golden::{Monitor, Path as Way, QueryResult, Step, VectorModel};
 use flashd_simulator::array::{ArrayRun, ArrayWorkload};
 use flashd_simulator::split::{self, SplitRun};
@@ -67,7 +66,7 @@ pub struct Finished {
 
 /// Refuses options that need the other engine.
 pub fn check(args: &SimulateArgs) -> Result<(), Failure> {
-    if args.engine.rtl().is_some() {
+    if args.rtl().is_some() {
         for (flag, given) in [("--data", args.data.is_some()), ("--histograms", args.histograms.is_some())] {
             if given {
                 return Err(Failure::input(format!("{flag}: takes --engine model")));
@@ -92,11 +91,10 @@ pub fn gaps(args: &SimulateArgs) -> Gaps {
 fn monitored<T>(
     args: &SimulateArgs,
     config: &CoreConfig,
-    keys: u64,
+    phases: &Phases,
     run: impl FnOnce(Monitor) -> Result<T, Failure>,
 ) -> Result<(T, f64), Failure> {
-    let bar = Progress::new(keys);
-    let progress = |keys: u64| bar.0.inc(keys);
+    let progress = |keys: u64| phases.inc(keys);
     let histograms = args.histograms.as_ref().map(|path| (path, Histograms::new(config)));
     let watch = |_: usize, _: usize, steps: &[Step]| {
         if let Some((_, histograms)) = &histograms {
@@ -110,27 +108,23 @@ fn monitored<T>(
     };
     let finished = run(monitor)?;
     let seconds = start.elapsed().as_secs_f64();
-    drop(bar);
     if let Some((path, histograms)) = histograms {
         histograms.write(path)?;
     }
     Ok((finished, seconds))
 }
 
-/// The model's results of a core that others are compared with, with a bar that names it.
-pub fn compared(prepared: &Prepared, core: &str) -> Vec<QueryResult> {
-    let template = format!("{{bar:30}} {{pos}}/{{len}} keys of {core} {{per_sec}} {{eta}} left");
-    let bar = Work::start(prepared.workload.steps() as u64, &template);
-    let progress = |keys: u64| bar.inc(keys);
-    let monitor = Monitor { progress: Some(&progress), ..Monitor::default() };
-    prepared.workload.run_model(&VectorModel::new(&prepared.config), monitor).results
+/// The model's results of a core that others are compared with.
+pub fn compared(prepared: &Prepared, phases: &Phases) -> Vec<QueryResult> {
+    let model = VectorModel::new(&prepared.config);
+    watched(phases, |monitor| prepared.workload.run_model(&model, monitor).results)
 }
 
 /// Queries one after another through one core.
-pub fn run(args: &SimulateArgs, prepared: &Prepared) -> Result<Finished, Failure> {
+pub fn run(args: &SimulateArgs, prepared: &Prepared, phases: &Phases) -> Result<Finished, Failure> {
     let config = &prepared.config;
     let keys = prepared.workload.steps() as u64;
-    let (run, seconds) = monitored(args, config, keys, |monitor| {
+    let (run, seconds) = monitored(args, config, phases, |monitor| {
         run_model(config, &prepared.workload, gaps(args), monitor).map_err(|e| Failure::input(e.to_string()))
     })?;
     Ok(Finished { engine: Speed::new(config, keys, seconds), counters: run.counters, results: run.results })
@@ -141,9 +135,10 @@ pub fn run_split(
     args: &SimulateArgs,
     config: &SplitConfig,
     prepared: &Prepared,
+    phases: &Phases,
 ) -> Result<(SplitRun, Speed), Failure> {
     let keys = prepared.workload.steps() as u64;
-    let (run, seconds) = monitored(args, &config.core, keys, |monitor| {
+    let (run, seconds) = monitored(args, &config.core, phases, |monitor| {
         split::run_model(config, &prepared.workload, gaps(args), monitor)
             .map_err(|e| Failure::input(e.to_string()))
     })?;
@@ -155,11 +150,11 @@ pub fn run_array(
     args: &SimulateArgs,
     config: &ArrayConfig,
     workload: &ArrayWorkload,
+    phases: &Phases,
 ) -> Result<ArrayRun, Failure> {
-    let steps = workload.blocks.iter().map(|b| b.keys * b.queries.len()).sum::<usize>() as u64;
     let run = |monitor: Monitor| {
         flashd_simulator::array::run_model(config, workload, gaps(args), monitor)
             .map_err(|e| Failure::input(e.to_string()))
     };
-    Ok(monitored(args, &config.core, steps, run)?.0)
+    Ok(monitored(args, &config.core, phases, run)?.0)
 }

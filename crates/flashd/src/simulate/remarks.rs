@@ -105,7 +105,7 @@ impl Remarks {
 pub(super) fn error_table(mismatches: Option<u64>, comparisons: u64, rows: &[(&str, &Accuracy)]) -> String {
     let hardware = match mismatches {
         Some(mismatches) => [format!("{mismatches} mismatches"), format!("{comparisons} comparisons")],
-        None => ["not run".into(), "--engine cycle".into()],
+        None => ["not run".into(), "take --engine compiled".into()],
     };
     let hardware = [vec!["hardware against bit-exact model".to_string()], hardware.to_vec()].concat();
     let mut cells = vec![[hardware, vec![String::new(); 2]].concat()];

@@ -2,6 +2,7 @@
 
 use super::layer::Outcome;
 use super::model::{Speed, compared, gaps};
+use super::phases::{Phases, Sent, Step};
 use super::recording::Recording;
 use super::remarks::{Remarks, error_table};
 use super::scales;
@@ -41,7 +42,7 @@ fn cycle_run(
     args: &SimulateArgs,
     engine: RtlEngine,
     config: &SplitConfig,
-    prepared: &Prepared,
+    (prepared, phases): (&Prepared, &Phases),
 ) -> Result<SplitRun, Failure> {
     let drive = Drive { gaps: gaps(args), engine };
     let problem = |path: &Path, e: VectorError| Failure::input(format!("--vectors {}: {e}", path.display()));
@@ -50,7 +51,8 @@ fn cycle_run(
         Some(path) => Some((path, VectorFile::for_split(path, config).map_err(|e| problem(path, e))?)),
         None => None,
     };
-    let mut observers: Vec<&mut dyn SplitObserver> = Vec::new();
+    let mut progress = Sent::of(phases);
+    let mut observers: Vec<&mut dyn SplitObserver> = vec![&mut progress];
     if let Some((_, vectors)) = &mut vectors {
         observers.push(vectors);
     }
@@ -68,20 +70,21 @@ fn cycle_run(
 pub fn run(
     args: &SimulateArgs,
     split: &SplitConfig,
-    prepared: &Prepared,
+    (prepared, phases): (&Prepared, &Phases),
     reference: &Reference,
 ) -> Result<Outcome, Failure> {
     // The core with the score shift that the scaling needs.
     let config = SplitConfig::new(prepared.config.clone(), split.parts);
     let keys: usize = prepared.workload.queries.iter().map(|q| q.keys).sum();
-    let (run, engine) = match args.engine.rtl() {
-        Some(engine) => (cycle_run(args, engine, &config, prepared)?, None),
+    let (run, engine) = match args.rtl() {
+        Some(engine) => (cycle_run(args, engine, &config, (prepared, phases))?, None),
         None => {
-            let (run, speed) = super::model::run_split(args, &config, prepared)?;
+            let (run, speed) = super::model::run_split(args, &config, prepared, phases)?;
             (run, Some(speed))
         }
     };
     let (counters, results) = (run.counters, run.results);
+    phases.begin(Step::Other);
     let report = Report {
         name: split.name(),
         scaling: prepared.scaling,
@@ -95,7 +98,7 @@ pub fn run(
         engine,
         remarks: Remarks::new(args, &config.core, prepared, reference, &results),
         accuracy: reference.accuracy(prepared, &results),
-        one_core_accuracy: reference.accuracy(prepared, &compared(prepared, "one core")),
+        one_core_accuracy: reference.accuracy(prepared, &compared(prepared, phases)),
         configuration: config,
     };
     Outcome::new(&report, text(&report), prepared, &results)

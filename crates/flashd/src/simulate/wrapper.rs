@@ -1,18 +1,19 @@
 //! `flashd simulate --wrapper axis`: an array behind its streams, driven at the ports.
 
 use super::layer::Outcome;
+use super::phases::{Phases, Sent};
 use super::recording::Recording;
 use super::remarks::{Remarks, error_table};
 use super::scales;
 use crate::cli::SimulateArgs;
 use crate::output::{Failure, table};
-use crate::progress::{Work, step};
+use crate::progress::step;
 use flashd_golden::QueryResult;
 use flashd_simulator::wrapper::{
     Mask, Paces, WrapperBlock, WrapperDrive, WrapperError, WrapperObserver, WrapperRun, WrapperWorkload,
     run_observed,
 };
-use flashd_simulator::{Accuracy, Prepared, Reference, Running};
+use flashd_simulator::{Accuracy, Prepared, Reference};
 use flashd_spec::bits::ones;
 use flashd_spec::config::{Carried, Values, WrapperConfig};
 use flashd_workload::Scaling;
@@ -47,11 +48,11 @@ struct Report {
 pub fn run(
     args: &SimulateArgs,
     wrapper: &WrapperConfig,
-    prepared: &Prepared,
+    (prepared, phases): (&Prepared, &Phases),
     reference: &Reference,
     ranges: &[Range<usize>],
 ) -> Result<Outcome, Failure> {
-    let Some(engine) = args.engine.rtl() else {
+    let Some(engine) = args.rtl() else {
         return Err(Failure::input(
             "--engine model: has no streams; take compiled or rusthdl, or leave --wrapper out",
         ));
@@ -65,15 +66,12 @@ pub fn run(
     step(|| format!("{}: {} blocks at the streams", config.name(), workload.blocks.len()));
     let expected = workload.expected(&config);
     let mut recording = Recording::create(args, &config)?;
-    let beats =
-        expected.iter().map(|block| block.keys).sum::<usize>() as u64 * u64::from(config.beats(Carried::Key));
-    let mut progress = Progress::new(beats);
+    let mut progress = Sent::of(phases);
     let mut observers: Vec<&mut dyn WrapperObserver> = vec![&mut progress];
     recording.waves.iter_mut().for_each(|wave| observers.push(wave));
     recording.keys.iter_mut().for_each(|keys| observers.push(keys));
     recording.interruptible.iter_mut().for_each(|end| observers.push(end));
     let run = run_observed(&config, &workload, &drive, observers, &expected);
-    drop(progress);
     recording.finish(|keys, window| keys.of_wrapper(&config, &workload, &expected, window))?;
     let WrapperRun { cycles, registers, comparisons, .. } = run.map_err(failure)?;
     let results: Vec<QueryResult> = expected.into_iter().flat_map(|block| block.results).collect();
@@ -127,6 +125,7 @@ fn workload(
     let whole = &prepared.workload;
     let (words, most) = (whole.words, config.array.queries);
     let keys = whole.k.len() / words.k;
+    let (k, v) = (whole.k.words(), whole.v.words());
     let (mask, position) = mask(ranges, keys).ok_or_else(|| {
         Failure::input(
             "--wrapper axis: its registers hold a causal mask, with or without a window, and a first query at a key; these queries see \
@@ -146,8 +145,8 @@ fn workload(
         let seen = ranges.iter().map(|range| range.end).max().unwrap_or(0).max(1);
         WrapperBlock {
             q: queries.iter().flat_map(|query| query.q.iter().copied()).collect(),
-            k: whole.k[..seen * words.k].to_vec(),
-            v: whole.v[..seen * words.v].to_vec(),
+            k: k[..seen * words.k].to_vec(),
+            v: v[..seen * words.v].to_vec(),
             padding: Vec::new(),
             biases: if config.array.core.bias { biases(queries, seen, most) } else { Vec::new() },
             states: Vec::new(),
@@ -230,28 +229,6 @@ fn text(r: &Report) -> String {
     text += "\n\n";
     text += &error_table(r.mismatches, r.comparisons, &[(r.name.as_str(), &r.accuracy)]);
     text
-}
-
-/// Cycles, of at least as many as key beats.
-struct Progress {
-    bar: Work,
-    left: u64,
-}
-
-impl Progress {
-    fn new(beats: u64) -> Progress {
-        Progress { bar: Work::start(beats, "{bar:30} {pos}/{len} cycles {per_sec} {eta} left"), left: beats }
-    }
-}
-
-impl WrapperObserver for Progress {
-    fn cycle(&mut self, _: &Running) -> std::io::Result<()> {
-        if self.left > 0 {
-            self.left -= 1;
-            self.bar.inc(1);
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ pub use recurrences::{
     flash_d_weights,
 };
 pub use row::{LogSum, Row, sigmoid};
-pub use softmax::{add_mask, naive_softmax, safe_softmax, scores};
+pub use softmax::{add_mask, naive_softmax, safe_softmax, safe_softmax_of_rows, scores};
 pub use standard::{standard, standard_formula, standard_naive, standard_naive_formula};
 pub use tiled::{tiled, tiled_formula};
 pub use weighted_sum::WeightedSum;

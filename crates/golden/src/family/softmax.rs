@@ -33,7 +33,7 @@ pub fn naive_softmax(s: &[f64], v: &[f64], d: usize) -> Option<Row> {
     if !in_domain(sum, visible) {
         return None;
     }
-    Some(Row { o: weighted_mean(&e, sum, v, d), lse: Some(LogSum::of(sum.ln(), 0.0)) })
+    Some(Row { o: weighted_mean(&e, sum, v.chunks_exact(d), d), lse: Some(LogSum::of(sum.ln(), 0.0)) })
 }
 
 /// Set if f64 resolves the exponentials of this sum: each one under 2^-1022 is off by at most 2^-1075.
@@ -43,6 +43,15 @@ pub(super) fn in_domain(sum: f64, terms: usize) -> bool {
 
 /// Safe softmax, (2): `o = sum_i e^(s_i - m) v_i / sum_i e^(s_i - m)` with `m = max s_i`.
 pub fn safe_softmax(s: &[f64], v: &[f64], d: usize) -> Row {
+    safe_softmax_of_rows(s, v.chunks_exact(d), d)
+}
+
+/// [`safe_softmax`] of values of any type, row by row.
+pub fn safe_softmax_of_rows<'a, T: Copy + Into<f64> + 'a>(
+    s: &[f64],
+    v: impl Iterator<Item = &'a [T]>,
+    d: usize,
+) -> Row {
     let m = s.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if m == f64::NEG_INFINITY {
         return Row::identity(d);
@@ -53,10 +62,15 @@ pub fn safe_softmax(s: &[f64], v: &[f64], d: usize) -> Row {
 }
 
 /// `sum_i (e_i / sum) v_i`.
-fn weighted_mean(e: &[f64], sum: f64, v: &[f64], d: usize) -> Vec<f64> {
+fn weighted_mean<'a, T: Copy + Into<f64> + 'a>(
+    e: &[f64],
+    sum: f64,
+    v: impl Iterator<Item = &'a [T]>,
+    d: usize,
+) -> Vec<f64> {
     let mut o = vec![0.0; d];
-    for (e, v) in e.iter().zip(v.chunks_exact(d)) {
-        o.iter_mut().zip(v).for_each(|(o, v)| *o += e / sum * v);
+    for (e, v) in e.iter().zip(v) {
+        o.iter_mut().zip(v).for_each(|(o, &v)| *o += e / sum * v.into());
     }
     o
 }

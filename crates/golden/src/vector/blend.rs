@@ -9,6 +9,7 @@ use super::weights::{WeightState, Weights};
 use crate::carrier::{Carrier, Constants};
 use crate::lanes::{FixedLanes, FloatEnding, Lanes};
 use crate::model::Model;
+use crate::operand::Operand;
 use crate::result::{PartialState, QueryResult};
 use crate::round::{biased_exponent, encode, pow2};
 use flashd_spec::config::Update;
@@ -110,7 +111,7 @@ impl BlockCore for Blending {
         self.operands(isa, v, exponent, values);
     }
 
-    fn overflow(&self, _: &[u64], survey: &Survey, exponent: u64) -> Vec<bool> {
+    fn overflow(&self, _: Operand, survey: &Survey, exponent: u64) -> Vec<bool> {
         self.overflow(survey, exponent)
     }
 

@@ -5,10 +5,11 @@ use super::TILE;
 use super::dot::Dots;
 use super::isa::Isa;
 use super::layout::Layout;
-use super::operands::{PIECE, Survey};
+use super::operands::Survey;
 use super::watch::{Steps, Tally};
 use crate::block::Block;
-use crate::parallel::{self, piece};
+use crate::operand::{Operand, rows_of_piece};
+use crate::parallel;
 use crate::result::{PartialState, QueryResult};
 use std::ops::Range;
 
@@ -17,7 +18,7 @@ use std::ops::Range;
 pub(crate) struct Source<'a> {
     pub(crate) isa: Isa,
     /// Encodings, `[keys, d]`.
-    pub(crate) v: &'a [u64],
+    pub(crate) v: Operand<'a>,
     pub(crate) d: usize,
     /// Exponent field that the values of fixed-point lanes are relative to.
     pub(crate) exponent: u64,
@@ -42,7 +43,7 @@ pub(crate) trait BlockCore: Sync {
     fn convert(&self, isa: Isa, v: &[u64], exponent: u64, values: &mut [Self::Value]);
 
     /// For each key, whether one of its values is too large for the exponent.
-    fn overflow(&self, v: &[u64], survey: &Survey, exponent: u64) -> Vec<bool>;
+    fn overflow(&self, v: Operand, survey: &Survey, exponent: u64) -> Vec<bool>;
 
     /// The state of a block before its first key.
     fn start(&self, layout: Layout) -> Self::State;
@@ -88,7 +89,7 @@ pub(crate) trait AnyCore: Sync {
     fn takes_elements(&self) -> bool;
 
     /// See [`BlockCore::overflow`].
-    fn overflow(&self, v: &[u64], survey: &Survey, exponent: u64) -> Vec<bool>;
+    fn overflow(&self, v: Operand, survey: &Survey, exponent: u64) -> Vec<bool>;
 
     /// The core with the values of a run. Unless blocks convert them, it converts them here, on the threads of the
     /// current pool.
@@ -117,17 +118,19 @@ impl<C: BlockCore> AnyCore for C {
         BlockCore::takes_elements(self)
     }
 
-    fn overflow(&self, v: &[u64], survey: &Survey, exponent: u64) -> Vec<bool> {
+    fn overflow(&self, v: Operand, survey: &Survey, exponent: u64) -> Vec<bool> {
         BlockCore::overflow(self, v, survey, exponent)
     }
 
     fn values<'a>(&'a self, source: Source<'a>) -> Box<dyn AnyValues + 'a> {
-        let Source { isa, v, exponent, by_tile, .. } = source;
+        let Source { isa, v, d, exponent, by_tile, .. } = source;
         let mut all = Vec::new();
         if !by_tile {
             all = vec![C::Value::default(); v.len()];
-            parallel::fill(&mut all, PIECE, &|number, values| {
-                self.convert(isa, piece(v, PIECE, number), exponent, values);
+            let together = rows_of_piece(d);
+            parallel::fill(&mut all, together * d, &|number, values| {
+                let rows = number * together..number * together + values.len() / d;
+                self.convert(isa, v.rows(d, rows, &mut Vec::new()), exponent, values);
             });
         }
         Box::new(Values { core: self, source, all })
@@ -146,7 +149,7 @@ impl<C: BlockCore> AnyValues for Values<'_, C> {
         let state = self.core.start(self.source.layout);
         let tile =
             if self.source.by_tile { vec![C::Value::default(); TILE * self.source.d] } else { Vec::new() };
-        Box::new(Running { values: self, state, tile })
+        Box::new(Running { values: self, state, tile, words: Vec::new() })
     }
 }
 
@@ -155,6 +158,8 @@ struct Running<'a, C: BlockCore> {
     state: C::State,
     /// The converted values of a tile; empty if all are converted before.
     tile: Vec<C::Value>,
+    /// The encodings of a tile, if they are made on demand.
+    words: Vec<u64>,
 }
 
 impl<C: BlockCore> AnyBlock for Running<'_, C> {
@@ -171,7 +176,7 @@ impl<C: BlockCore> AnyBlock for Running<'_, C> {
         let elements = keys.start * d..keys.end * d;
         let values = if *by_tile {
             let values = &mut self.tile[..elements.len()];
-            core.convert(*isa, &v[elements], *exponent, values);
+            core.convert(*isa, v.rows(*d, keys.clone(), &mut self.words), *exponent, values);
             &*values
         } else {
             &all[elements]

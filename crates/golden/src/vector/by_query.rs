@@ -8,6 +8,7 @@ use super::task::{Task, VectorRun};
 use crate::block::BLOCK;
 use crate::lanes::Lanes;
 use crate::model::{Model, Visit};
+use crate::operand::Operand;
 use crate::recurrence::Recurrence;
 use crate::result::{Action, PartialState, QueryResult, Step};
 use crate::round::encode;
@@ -19,7 +20,7 @@ pub(crate) struct ByQuery<'a>(pub(crate) Task<'a>);
 impl Visit for ByQuery<'_> {
     type Output = VectorRun;
 
-    fn v(&self) -> &[u64] {
+    fn v(&self) -> Operand<'_> {
         self.0.head.v
     }
 
@@ -65,9 +66,11 @@ where
         values.iter_mut().zip(v).for_each(|(value, &bits)| *value = self.lanes.value(bits, exponent).0);
     }
 
-    fn overflow(&self, v: &[u64], _: &Survey, exponent: u64) -> Vec<bool> {
+    fn overflow(&self, v: Operand, _: &Survey, exponent: u64) -> Vec<bool> {
         let over = |&bits: &u64| self.lanes.value(bits, exponent).1;
-        v.chunks(self.d).map(|row| row.iter().any(over)).collect()
+        let mut all = Vec::with_capacity(v.len() / self.d);
+        v.pieces(|v| all.extend(v.chunks(self.d).map(|row| row.iter().any(over))));
+        all
     }
 
     fn start(&self, _: Layout) -> State<R, L> {

@@ -6,10 +6,11 @@
 use super::TILE;
 use super::isa::{Isa, Kernel};
 use super::layout::Layout;
-use super::operands::{Convert, Decoder, Extent, convert, convert_all};
+use super::operands::{Convert, Decoder, Extent, convert, convert_rows};
 use crate::block::{BLOCK, Block, BlockDot, DotUnit, transpose};
 use crate::carrier::{Carrier, Carriers, Constants, Integer};
 use crate::dot::{dot_unit, exponent, sums_fit_i32, term_limits, term_shift};
+use crate::operand::Operand;
 use crate::recurrence::KeyScore;
 use crate::round::{decode, pow2};
 use crate::rows::tail_words;
@@ -59,12 +60,22 @@ pub(crate) enum Unit<'a> {
         d: usize,
         scaled: Scaled,
         /// Encodings of the keys.
-        k: &'a [u64],
+        k: Operand<'a>,
         /// The keys as [`Scaled`] converts them; empty where blocks convert them.
         all: Vec<f32>,
     },
     /// Any other unit.
     Other(Box<dyn DotUnit>),
+    /// Any other unit, made for one tile after another: keys that are made on demand are not kept.
+    Tiles(Tiles<'a>),
+}
+
+/// Operands of the units that are made for tiles.
+#[derive(Clone, Copy)]
+pub(crate) struct Tiles<'a> {
+    n: &'a Numerics,
+    d: usize,
+    k: Operand<'a>,
 }
 
 impl<'a> Unit<'a> {
@@ -72,9 +83,9 @@ impl<'a> Unit<'a> {
     /// convert the keys.
     pub(crate) fn new(
         isa: Isa,
-        n: &Numerics,
+        n: &'a Numerics,
         d: usize,
-        [q, k]: [&'a [u64]; 2],
+        (q, k): (&[u64], Operand<'a>),
         [q_extent, k_extent]: [Extent; 2],
         by_tile: bool,
     ) -> Unit<'a> {
@@ -82,10 +93,13 @@ impl<'a> Unit<'a> {
         let narrow = n.dot == Dot::Fused && tail_words(n) == 0 && fits_narrow(n, d, q_extent, k_extent);
         if let ([Some(decoder), Some(keys)], true) = (decoders, narrow) {
             let scaled = Scaled { decoder: keys, scale: pow2(term_shift(n)) as f32 };
-            let all = if by_tile { Vec::new() } else { convert_all(isa, k, &scaled) };
+            let all = if by_tile { Vec::new() } else { convert_rows(isa, k, d, &scaled) };
             return Unit::Narrow { decoder, d, scaled, k, all };
         }
-        Unit::Other(dot_unit(n, d, q, k, Carriers::Fastest))
+        match k {
+            Operand::Source { .. } if by_tile => Unit::Tiles(Tiles { n, d, k }),
+            _ => Unit::Other(dot_unit(n, d, q, &k.whole(), Carriers::Fastest)),
+        }
     }
 
     /// The unit with the queries of a block.
@@ -97,9 +111,10 @@ impl<'a> Unit<'a> {
                     Layout::Elements => Queries::One(queries.iter().map(|&q| decoder.of(q)).collect()),
                 };
                 let tile = if all.is_empty() { vec![0.0; TILE * d] } else { Vec::new() };
-                BlockUnit::Narrow { d: *d, scaled, k, all, tile, queries }
+                BlockUnit::Narrow { d: *d, scaled, k: *k, all, tile, words: Vec::new(), queries }
             }
             Unit::Other(unit) => BlockUnit::Other(unit.block(queries)),
+            Unit::Tiles(of) => BlockUnit::Tiles { of: *of, queries: queries.to_vec(), words: Vec::new() },
         }
     }
 }
@@ -140,13 +155,20 @@ pub(crate) enum BlockUnit<'a> {
     Narrow {
         d: usize,
         scaled: &'a Scaled,
-        k: &'a [u64],
+        k: Operand<'a>,
         all: &'a [f32],
         /// The converted keys of a tile; empty if `all` has them.
         tile: Vec<f32>,
+        /// The encodings of a tile, if they are made on demand.
+        words: Vec<u64>,
         queries: Queries,
     },
     Other(Box<dyn BlockDot + 'a>),
+    Tiles {
+        of: Tiles<'a>,
+        queries: Vec<u64>,
+        words: Vec<u64>,
+    },
 }
 
 /// The queries of a block.
@@ -161,7 +183,7 @@ impl BlockUnit<'_> {
     /// Computes the results for a range of at most [`TILE`] keys.
     pub(crate) fn tile(&mut self, isa: Isa, keys: Range<usize>, dots: &mut Dots) {
         match self {
-            BlockUnit::Narrow { d, scaled, k, all, tile, queries } => {
+            BlockUnit::Narrow { d, scaled, k, all, tile, words, queries } => {
                 dots.integers = true;
                 let (d, sums) = (*d, &mut dots.sums[..keys.len()]);
                 let elements = keys.start * d..keys.end * d;
@@ -169,7 +191,7 @@ impl BlockUnit<'_> {
                     &all[elements]
                 } else {
                     let tile = &mut tile[..elements.len()];
-                    convert(isa, &k[elements], *scaled, tile);
+                    convert(isa, k.rows(d, keys.clone(), words), *scaled, tile);
                     &*tile
                 };
                 match queries {
@@ -181,6 +203,15 @@ impl BlockUnit<'_> {
                 dots.integers = false;
                 for (dots, key) in dots.values.iter_mut().zip(keys) {
                     *dots = unit.dots(key);
+                }
+            }
+            BlockUnit::Tiles { of: Tiles { n, d, k }, queries, words } => {
+                dots.integers = false;
+                let k = k.rows(*d + tail_words(n), keys.clone(), words);
+                let unit = dot_unit(n, *d, queries, k, Carriers::Fastest);
+                let mut unit = unit.block(queries);
+                for (dots, place) in dots.values.iter_mut().zip(0..keys.len()) {
+                    *dots = unit.dots(place);
                 }
             }
         }

@@ -18,6 +18,8 @@
 //! Each block of queries reads K and V once. The run converts K once and V once for each `v_exponent`. If it has at
 //! most three blocks, each block converts them for itself, tile by tile.
 //!
+//! Keys and values may be made when they are read ([`crate::Source`]): then blocks that convert for themselves keep none of them.
+//!
 //! Memory, besides the operands as given: 4 bytes for each element of K and 4 for each of V, unless blocks convert; 8
 //! and 8 where the carrier is f64; 8 for V where lanes have exponents. Each thread needs about `256 d + 60,000` bytes,
 //! `256 d` more where blocks convert, and where lanes have exponents `200 d` more, with conversion `328 d`.

@@ -2,13 +2,11 @@
 
 use super::isa::{Isa, Kernel};
 use crate::block::{BLOCK, Block};
-use crate::parallel::{self, piece};
+use crate::operand::{Operand, rows_of_piece};
+use crate::parallel;
 use crate::round::{biased_exponent, pow2};
 use crate::rows::Special;
 use flashd_spec::format::{Format, Subnormals};
-
-/// Elements that a thread converts at a time.
-pub(crate) const PIECE: usize = 1 << 14;
 
 /// A conversion from encodings to the numbers of a kernel. `of` must be `#[inline(always)]`.
 pub trait Convert: Sync {
@@ -26,9 +24,16 @@ pub(crate) fn convert<C: Convert>(isa: Isa, bits: &[u64], by: &C, numbers: &mut 
 
 /// Converts encodings on the threads of the current rayon pool.
 pub fn convert_all<C: Convert>(isa: Isa, bits: &[u64], by: &C) -> Vec<C::Number> {
+    convert_rows(isa, Operand::Words(bits), 1, by)
+}
+
+/// [`convert_all`] of vectors of d words.
+pub(crate) fn convert_rows<C: Convert>(isa: Isa, bits: Operand, d: usize, by: &C) -> Vec<C::Number> {
     let mut numbers = vec![C::Number::default(); bits.len()];
-    parallel::fill(&mut numbers, PIECE, &|number, numbers| {
-        convert(isa, piece(bits, PIECE, number), by, numbers);
+    let together = rows_of_piece(d);
+    parallel::fill(&mut numbers, together * d, &|number, numbers| {
+        let rows = number * together..number * together + numbers.len() / d;
+        convert(isa, bits.rows(d, rows, &mut Vec::new()), by, numbers);
     });
     numbers
 }
@@ -172,7 +177,7 @@ impl Survey {
         format: Format,
         tail: usize,
         d: usize,
-        bits: &[u64],
+        bits: Operand,
         known: Special,
     ) -> Survey {
         let own = |special: Vec<bool>| (special.contains(&true), special);
@@ -188,11 +193,14 @@ impl Survey {
     }
 
     /// Surveys vectors of d encodings on the threads of the current pool.
-    pub fn of_encodings(isa: Isa, format: Format, d: usize, bits: &[u64]) -> Survey {
+    pub fn of_encodings<'a>(isa: Isa, format: Format, d: usize, bits: impl Into<Operand<'a>>) -> Survey {
+        let bits = bits.into();
         let mut rows = vec![Row::default(); bits.len() / d];
-        let together = PIECE.div_ceil(d);
+        let together = rows_of_piece(d);
         parallel::fill(&mut rows, together, &|number, rows| {
-            isa.run(Rows { format, d, rows, bits: piece(bits, together * d, number) });
+            let mut buffer = Vec::new();
+            let bits = bits.rows(d, number * together..number * together + rows.len(), &mut buffer);
+            isa.run(Rows { format, d, rows, bits });
         });
         let most = format.max_finite() as u32;
         let special: Vec<bool> = rows.iter().map(|row| row.top > most).collect();

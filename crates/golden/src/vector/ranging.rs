@@ -9,6 +9,7 @@ use super::ranged::{RangeLanes, RangeOperands, RangeStep, RangeSurvey, RangeTile
 use super::weights::{WeightState, Weights};
 use crate::lanes::{FixedLanes, FloatEnding, Lanes, Ranged, RangedLanes};
 use crate::model::Model;
+use crate::operand::Operand;
 use crate::result::{PartialState, QueryResult};
 use crate::round::encode;
 use flashd_spec::config::Update;
@@ -79,7 +80,7 @@ impl BlockCore for Ranging {
         convert(isa, v, &self.operands, values);
     }
 
-    fn overflow(&self, v: &[u64], _: &Survey, _: u64) -> Vec<bool> {
+    fn overflow(&self, v: Operand, _: &Survey, _: u64) -> Vec<bool> {
         vec![false; v.len() / self.d]
     }
 

@@ -12,6 +12,7 @@ use super::{Path, by_query};
 use crate::carrier::Carriers;
 use crate::head::{Head, Prepared};
 use crate::model::Model;
+use crate::operand::Operand;
 use crate::rows::tail_words;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
@@ -99,9 +100,10 @@ impl VectorModel {
         let small = q.len() + k.len() + v.len() <= SMALL;
         let [q_special, k_special, v_special] = special;
         let survey = |format, tail, d, bits, special| Survey::of(self.isa, format, tail, d, bits, special);
+        let q_operand = Operand::Words(q);
         let (q_survey, (k_survey, v_survey)) = both(
             small,
-            || survey(formats.q, tail, dk, q, q_special),
+            || survey(formats.q, tail, dk, q_operand, q_special),
             || {
                 both(
                     small,

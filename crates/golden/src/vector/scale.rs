@@ -11,6 +11,7 @@ use super::score::ScoreLanes;
 use crate::block::{BLOCK, Block};
 use crate::lanes::Lanes;
 use crate::model::{Model, fits_f32};
+use crate::operand::Operand;
 use crate::recurrence::{Fa2, Recurrence};
 use crate::result::{PartialState, QueryResult};
 use crate::round::{decode, encode};
@@ -104,7 +105,7 @@ impl<const FLUSH: bool> BlockCore for ScalingCore<FLUSH> {
         convert(isa, v, &FloatValue(self.decoder), values);
     }
 
-    fn overflow(&self, v: &[u64], _: &Survey, _: u64) -> Vec<bool> {
+    fn overflow(&self, v: Operand, _: &Survey, _: u64) -> Vec<bool> {
         vec![false; v.len() / self.d]
     }
 

@@ -12,6 +12,7 @@ use super::score::ScoreLanes;
 use crate::block::Block;
 use crate::lanes::{Lanes, Ranged, RangedSumLanes};
 use crate::model::Model;
+use crate::operand::Operand;
 use crate::result::{PartialState, QueryResult};
 use crate::round::encode;
 use flashd_spec::config::Fa2Variant;
@@ -82,7 +83,7 @@ impl BlockCore for Summing {
         convert(isa, v, &self.operands, values);
     }
 
-    fn overflow(&self, v: &[u64], _: &Survey, _: u64) -> Vec<bool> {
+    fn overflow(&self, v: Operand, _: &Survey, _: u64) -> Vec<bool> {
         vec![false; v.len() / self.d]
     }
 

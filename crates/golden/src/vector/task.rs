@@ -93,7 +93,7 @@ impl Task<'_> {
         // Both in one decision: for small tensors, waking threads costs more than the work.
         let (unit, mut first) = both(
             q.len() + k.len() + v.len() <= SMALL,
-            || Unit::new(isa, self.numerics, self.dk - tail_words(self.numerics), [q, k], extents, by_tile),
+            || Unit::new(isa, self.numerics, self.dk - tail_words(self.numerics), (q, k), extents, by_tile),
             || groups.keys().next().map(|&exponent| prepare(exponent)),
         );
         let mut run = VectorRun { results: vec![QueryResult::default(); lengths.len()], counts: Vec::new() };

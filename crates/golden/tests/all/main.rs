@@ -19,6 +19,7 @@ mod fixed;
 mod hold;
 mod lazy;
 mod merge;
+mod pieces;
 mod properties;
 mod ranged;
 mod rounding;

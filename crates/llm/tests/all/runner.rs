@@ -122,7 +122,7 @@ fn a_core_gives_what_the_bit_exact_model_gives() {
                         softcap: None,
                         bias: Bias::None,
                         sink: None,
-                        attention: head.clone(),
+                        attention: head.clone().into(),
                         visible: Visible::new(true),
                         score_scale,
                         tensor_scale,

@@ -191,7 +191,7 @@ fn one_stream(
     // Keys that no query reaches need not be kept 64 times.
     let reached = queries.iter().map(|query| query.keys).max().unwrap_or(0);
     let (k, v) = (head.k[..reached * words.k].to_vec(), head.v[..reached * words.v].to_vec());
-    Workload { words, queries, k, v }
+    Workload { words, queries, k: k.into(), v: v.into() }
 }
 
 /// Cycles of a stream before counting starts: reset, the first query, and twice the pipeline, so that everything

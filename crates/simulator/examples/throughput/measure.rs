@@ -219,7 +219,7 @@ fn measure(options: &Options) -> Result<Value, Box<dyn Error>> {
         let entry = match engine.as_str() {
             "vector" => {
                 let model = VectorModel::new(&config).with_isa(options.isa);
-                let head = Head { q, k, v, lengths: &lengths, v_exponents: &exponents, ..Head::default() };
+                let head = Head::new(q, k, v, &lengths).with_exponents(&exponents);
                 let (time, run) = time(options, || model.run(head));
                 let reads: u64 = run.counts.iter().map(|c| c.value_reads()).sum();
                 let more = json!({

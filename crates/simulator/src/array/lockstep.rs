@@ -6,9 +6,10 @@
 use super::engine::{ArrayEngine, ArrayInputs, ArrayOutputs};
 use super::rules::{ArrayRules, QueryId};
 use super::stream::{ArrayDriver, ArrayOffer, Disturbance};
-use super::workload::{ArrayWorkload, BlockStep};
+use super::workload::{ArrayWorkload, BlockStep, QueryBlock};
 use crate::core::lockstep::{Divergence, RunError, is_zero, require_bias, require_masks, require_partial};
-use crate::core::workload::Workload;
+use crate::core::workload::{Query, Workload};
+use crate::expected::{Expected, Recorded, alongside, groups};
 use crate::inside::InsideSchedule;
 use crate::running::Running;
 use flashd_golden::{Action, Model, QueryResult, Step};
@@ -68,7 +69,7 @@ pub struct ArrayRun {
     pub counters: ArrayCounters,
     /// Cycles from each block's last key to the next one's; a reset starts afresh.
     pub periods: Vec<u64>,
-    /// The model's results in the order of the queries, equal to the array's.
+    /// The model's results in the order of the queries, equal to the array's; without steps.
     pub results: Vec<QueryResult>,
 }
 
@@ -87,8 +88,17 @@ pub fn run(
     require_masks(&config.core, &single)?;
     require_bias(&config.core, &single)?;
     require_partial(&config.core, &single)?;
-    let results = single.results(&Model::new(&config.core).with_sums(), true);
-    let (counters, periods) = run_against(config, workload, disturbance, observers, &results)?;
+    // Queries of a block meet its keys together.
+    let mut queries = single.queries.iter();
+    let of_block = |block: &QueryBlock| {
+        let own = queries.by_ref().take(block.queries.len());
+        (block.queries.len(), own.map(Query::steps).max().unwrap_or(0))
+    };
+    let together = workload.blocks.iter().map(of_block).collect();
+    let model = Model::new(&config.core).with_sums();
+    let ((counters, periods), results) = alongside(&model, &single, groups(together), |expected| {
+        run_expected(config, workload, disturbance, observers, expected)
+    })?;
     Ok(ArrayRun { counters, periods, results })
 }
 
@@ -111,9 +121,19 @@ pub fn run_against(
     observers: &mut [&mut dyn ArrayObserver],
     results: &[QueryResult],
 ) -> Result<(ArrayCounters, Vec<u64>), RunError> {
+    run_expected(config, workload, disturbance, observers, &mut Recorded(results))
+}
+
+fn run_expected(
+    config: &ArrayConfig,
+    workload: &ArrayWorkload,
+    disturbance: &Disturbance,
+    observers: &mut [&mut dyn ArrayObserver],
+    expected: &mut dyn Expected,
+) -> Result<(ArrayCounters, Vec<u64>), RunError> {
     let mut engine = ArrayEngine::new(config, disturbance.engine)?;
     let mut driver = ArrayDriver::new(config, workload, disturbance);
-    let mut checker = ArrayChecker::new(config, workload, results, engine.inside());
+    let mut checker = ArrayChecker::new(config, workload, expected, engine.inside());
     let (mut inputs, mut outputs) = (ArrayInputs::default(), ArrayOutputs::default());
     // After the last key: all results, and some cycles in which nothing more may come out.
     let mut drain = checker.latency + config.queries as u64 + HISTORY as u64;
@@ -151,8 +171,8 @@ const PASSES: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Mask
 /// How many events a divergence reports.
 const HISTORY: usize = 6;
 
-/// A step on its way to the value stage: when it is due, what it is, and the queries that meet it.
-type MetStep = (u64, BlockStep, Vec<QueryId>);
+/// A step on its way to the value stage: its cycle, its kind, and its action for each query of the block.
+type MetStep = (u64, BlockStep, Vec<Option<Action>>);
 
 /// The first entry, if it is the one.
 fn pop_if<T>(queue: &mut VecDeque<T>, is_it: impl Fn(&T) -> bool) -> Option<T> {
@@ -161,8 +181,8 @@ fn pop_if<T>(queue: &mut VecDeque<T>, is_it: impl Fn(&T) -> bool) -> Option<T> {
 
 struct ArrayChecker<'a> {
     config: &'a ArrayConfig,
-    results: &'a [QueryResult],
-    /// Index of each block's first query in `results`.
+    expected: &'a mut dyn Expected,
+    /// Index of each block's first query among all.
     first: Vec<usize>,
     workload: &'a ArrayWorkload,
     rules: ArrayRules,
@@ -186,7 +206,7 @@ impl<'a> ArrayChecker<'a> {
     fn new(
         config: &'a ArrayConfig,
         workload: &'a ArrayWorkload,
-        results: &'a [QueryResult],
+        expected: &'a mut dyn Expected,
         inside: &[Inside],
     ) -> Self {
         let mut queries = 0;
@@ -196,7 +216,7 @@ impl<'a> ArrayChecker<'a> {
         });
         ArrayChecker {
             config,
-            results,
+            expected,
             first: first.collect(),
             workload,
             rules: ArrayRules::new(config.queries),
@@ -215,12 +235,12 @@ impl<'a> ArrayChecker<'a> {
         }
     }
 
-    fn result(&self, (block, place): QueryId) -> &'a QueryResult {
-        &self.results[self.first[block] + place]
+    fn result(&mut self, (block, place): QueryId) -> QueryResult {
+        self.expected.result(self.first[block] + place).clone()
     }
 
     /// What a block's step does to one of its queries; None where it is the state of another one, which passes like a masked key.
-    fn step(&self, id: QueryId, step: BlockStep) -> Option<&'a Step> {
+    fn step(&mut self, id: QueryId, step: BlockStep) -> Option<Step> {
         let block = &self.workload.blocks[id.0];
         let restores = usize::from(block.state(id.1).is_some());
         let place = match step {
@@ -228,7 +248,7 @@ impl<'a> ArrayChecker<'a> {
             BlockStep::State(_) => return None,
             BlockStep::Key(place) => restores + block.first_key + place,
         };
-        Some(&self.result(id).steps[place])
+        Some(self.expected.step(self.first[id.0] + id.1, place))
     }
 
     fn reset(&mut self) {
@@ -257,7 +277,8 @@ impl<'a> ArrayChecker<'a> {
             self.states.push_back(cycle + self.asks);
         }
         for (core, id) in queries.into_iter().enumerate() {
-            self.inside.accept(cycle, core, self.step(id, step).unwrap_or(&PASSES), taken.end);
+            let step = self.step(id, step).unwrap_or(PASSES);
+            self.inside.accept(cycle, core, &step, taken.end);
         }
     }
 
@@ -292,7 +313,8 @@ impl<'a> ArrayChecker<'a> {
                 let due = queries.iter().enumerate();
                 self.due.extend(due.map(|(i, id)| (cycle + self.latency + i as u64, *id, i, i + 1 == n)));
             }
-            self.steps.push_back((cycle + self.value, step, queries));
+            let actions = queries.iter().map(|&id| self.step(id, step).map(|step| step.action)).collect();
+            self.steps.push_back((cycle + self.value, step, actions));
         }
         (taken.query, key_taken)
     }
@@ -315,10 +337,9 @@ impl<'a> ArrayChecker<'a> {
         let step = pop_if(&mut self.steps, |(at, ..)| *at == cycle);
         let restores = matches!(step, Some((_, BlockStep::State(_), _)));
         let (mut readers, mut masked, mut met) = (0, 0, 0);
-        for (key, id) in step.iter().flat_map(|(_, key, queries)| queries.iter().map(move |id| (*key, *id))) {
-            let Some(step) = self.step(id, key) else { continue };
+        for action in step.iter().flat_map(|(.., actions)| actions).flatten() {
             met += u64::from(!restores);
-            match step.action {
+            match action {
                 Action::Masked => masked += 1,
                 Action::Hold => {}
                 Action::Load | Action::Update | Action::Restore => readers += 1,

@@ -187,8 +187,7 @@ impl<'a> ArrayDriver<'a> {
         });
         let asked = self.asked.pop_front().unwrap_or(Asked::Nothing);
         if let Asked::Value(key) = asked {
-            i.v.clear();
-            i.v.extend_from_slice(&w.v[key * words.v..(key + 1) * words.v]);
+            w.v.read(words.v, key, &mut i.v);
         } else {
             self.noise(&mut i.v, self.widths[2]);
         }
@@ -227,8 +226,7 @@ impl<'a> ArrayDriver<'a> {
             match block.step(self.key.1) {
                 BlockStep::Key(place) => {
                     let key = block.first_key + place;
-                    i.k.clear();
-                    i.k.extend_from_slice(&w.k[key * words.k..(key + 1) * words.k]);
+                    w.k.read(words.k, key, &mut i.k);
                     for (query, bias) in i.k_bias.iter_mut().enumerate().take(block.queries.len()) {
                         *bias = block.bias(query, place);
                     }

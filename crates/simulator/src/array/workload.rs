@@ -1,5 +1,6 @@
 //! Blocks of queries, and what each query sees of its block's keys.
 
+use crate::core::vectors::Vectors;
 use crate::core::workload::{Query, Workload};
 use flashd_golden::{PartialState, QueryResult};
 use flashd_spec::format::Words;
@@ -80,9 +81,9 @@ pub struct ArrayWorkload {
     /// Blocks, one after another.
     pub blocks: Vec<QueryBlock>,
     /// Keys, `[keys, words.k]`.
-    pub k: Vec<u64>,
+    pub k: Vectors,
     /// Values, `[keys, words.v]`.
-    pub v: Vec<u64>,
+    pub v: Vectors,
     /// For cores with masks: keys that no query sees, from the first; those for which nothing is said are seen.
     pub padding: Vec<bool>,
 }

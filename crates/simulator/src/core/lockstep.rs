@@ -4,6 +4,7 @@ use super::engine::{Engine, Inputs, Outputs};
 use super::rules::{CoreRules, Pending, StepId};
 use super::stream::CoreDriver;
 use super::workload::Workload;
+use crate::expected::{Expected, Recorded, alongside, groups};
 use crate::inside::InsideSchedule;
 use crate::running::Drive;
 use flashd_golden::{Action, Model, QueryResult, Step};
@@ -64,7 +65,7 @@ pub trait Observer {
 pub struct CoreRun {
     /// Counts.
     pub counters: Counters,
-    /// The model's results, equal to the core's.
+    /// The model's results, equal to the core's; without steps.
     pub results: Vec<QueryResult>,
 }
 
@@ -141,8 +142,12 @@ pub fn run(
     require_masks(config, workload)?;
     require_bias(config, workload)?;
     require_partial(config, workload)?;
-    let results = workload.results(&Model::new(config).with_sums(), true);
-    let counters = run_against(config, workload, drive, observers, &results)?;
+    config.validate()?;
+    let queries = workload.queries.iter().map(|query| (1, query.steps())).collect();
+    let (counters, results) =
+        alongside(&Model::new(config).with_sums(), workload, groups(queries), |expected| {
+            run_expected(config, workload, drive, observers, expected)
+        })?;
     Ok(CoreRun { counters, results })
 }
 
@@ -190,9 +195,19 @@ pub fn run_against(
     observers: &mut [&mut dyn Observer],
     results: &[QueryResult],
 ) -> Result<Counters, RunError> {
+    run_expected(config, workload, drive, observers, &mut Recorded(results))
+}
+
+fn run_expected(
+    config: &CoreConfig,
+    workload: &Workload,
+    drive: impl Into<Drive>,
+    observers: &mut [&mut dyn Observer],
+    expected: &mut dyn Expected,
+) -> Result<Counters, RunError> {
     let Drive { gaps, engine } = drive.into();
     let mut engine = Engine::with(config, engine)?;
-    let mut checker = CoreChecker::new(config, results, engine.inside());
+    let mut checker = CoreChecker::new(config, expected, engine.inside());
     let mut driver = CoreDriver::new(config, workload, gaps);
     let (mut inputs, mut outputs) = (Inputs::default(), Outputs::default());
     // After the last key: its latency, and some cycles in which nothing more may come out.
@@ -219,27 +234,27 @@ pub fn run_against(
 
 struct CoreChecker<'a> {
     config: &'a CoreConfig,
-    results: &'a [QueryResult],
-    schedule: CoreRules<'a>,
+    expected: &'a mut dyn Expected,
+    schedule: CoreRules,
     score_stage: u64,
     fixed: bool,
     fractions: (u32, u32),
     inside: InsideSchedule,
-    scores: Pending,
-    history: VecDeque<StepId>,
+    scores: Pending<(StepId, Step)>,
+    history: VecDeque<(StepId, Step)>,
     counters: Counters,
     first_key: Option<u64>,
 }
 
 impl<'a> CoreChecker<'a> {
-    fn new(config: &'a CoreConfig, results: &'a [QueryResult], inside: &[Inside]) -> Self {
+    fn new(config: &'a CoreConfig, expected: &'a mut dyn Expected, inside: &[Inside]) -> Self {
         let n = Numerics::new(config);
         let lse = config.weight() == Some(WeightUnit::Lse);
         let fixed = !config.follows_the_paper();
         CoreChecker {
             config,
-            results,
-            schedule: CoreRules::new(config, results),
+            expected,
+            schedule: CoreRules::new(config),
             score_stage: Stages::of(config).score.into(),
             fixed,
             fractions: (n.score_fraction, if lse { n.state_fraction } else { n.score_fraction }),
@@ -256,31 +271,24 @@ impl<'a> CoreChecker<'a> {
         if let Some((query, step)) = accepted.step {
             self.first_key.get_or_insert(cycle);
             let id = (query, step);
-            match self.schedule.action(id) {
+            let step = self.expected.step(query, step);
+            match step.action {
                 Action::Restore => self.counters.restored += 1,
                 _ => self.counters.keys += 1,
             }
             // A masked key has a score that nobody looks at.
-            if self.schedule.action(id) != Action::Masked {
-                self.scores.push(cycle, id);
+            if step.action != Action::Masked {
+                self.scores.push(cycle, (id, step));
             }
-            self.inside.accept(cycle, 0, &self.results[query].steps[step], accepted.last);
-            self.schedule.accept(cycle, id, accepted.last);
+            self.inside.accept(cycle, 0, &step, accepted.last);
+            self.schedule.accept(cycle, query, step.action, accepted.last);
         }
     }
 
     fn compare(&mut self, cycle: u64, outputs: &Outputs, inside: &[Inside]) -> Result<(), Box<Divergence>> {
-        let results = self.results;
-        let step = |(query, step): StepId| -> &Step { &results[query].steps[step] };
         let ports = self.schedule.due(cycle);
-        let (reads, restored) = (self.schedule.reads(&ports), self.schedule.restores(&ports));
-        self.check(
-            cycle,
-            "state_ren",
-            ports.restore.is_some() as u64,
-            outputs.state_ren as u64,
-            SignalKind::Bit,
-        )?;
+        let (reads, restored) = (ports.reads(), ports.restores());
+        self.check(cycle, "state_ren", ports.restore as u64, outputs.state_ren as u64, SignalKind::Bit)?;
 
         if let Some(id) = self.scores.due(cycle, self.score_stage) {
             if self.history.len() == HISTORY {
@@ -297,18 +305,18 @@ impl<'a> CoreChecker<'a> {
         self.check(cycle, "v_step", due.is_some() as u64, outputs.v_step as u64, SignalKind::Bit)?;
         self.check(cycle, "v_ren", reads as u64, outputs.v_ren as u64, SignalKind::Bit)?;
         self.check(cycle, "v_state", restored as u64, outputs.v_state as u64, SignalKind::Bit)?;
-        if let Some(at) = due {
+        if let Some(action) = due {
             self.counters.v_reads += (reads && !restored) as u64;
-            let masked = step(at).action == Action::Masked;
+            let masked = action == Action::Masked;
             self.counters.masked += masked as u64;
             self.counters.held += (!reads && !masked) as u64;
-            self.counters.loads += (step(at).action == Action::Load) as u64;
+            self.counters.loads += (action == Action::Load) as u64;
         }
 
         let due = ports.result;
         self.check(cycle, "o_valid", due.is_some() as u64, outputs.o_valid as u64, SignalKind::Bit)?;
-        if let Some((query, _)) = due {
-            let result = &results[query];
+        if let Some(query) = due {
+            let result = self.expected.result(query).clone();
             self.check(cycle, "o_invalid", result.invalid as u64, outputs.o_invalid as u64, SignalKind::Bit)?;
             self.check(
                 cycle,
@@ -355,8 +363,7 @@ impl<'a> CoreChecker<'a> {
         Ok(())
     }
 
-    fn step_text(&self, (query, key): StepId) -> String {
-        let s = &self.results[query].steps[key];
+    fn step_text(&self, ((query, key), s): &(StepId, Step)) -> String {
         let (score, argument) = self.fractions;
         format!(
             "query {query} step {key}: s = {}, x = {}, w = {:#x} ({}), {:?}",
@@ -376,7 +383,7 @@ impl<'a> CoreChecker<'a> {
     }
 
     fn divergence(&self, cycle: u64, signal: &str, values: [(u64, String); 2]) -> Box<Divergence> {
-        let history = self.history.iter().map(|id| self.step_text(*id)).collect();
+        let history = self.history.iter().map(|step| self.step_text(step)).collect();
         Box::new(Divergence::new(self.config.name(), cycle, signal, values, &history))
     }
 

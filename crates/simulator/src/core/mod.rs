@@ -4,6 +4,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `engine` | the RustHDL circuit, driven cycle by cycle |
+//! | `vectors` | keys and values, stored or made on demand |
 //! | `workload` | what goes in, and what each query sees of it |
 //! | `stream` | the same as port activity |
 //! | `rules` | when ports may move, told in cycle numbers |
@@ -15,4 +16,5 @@ pub(crate) mod lockstep;
 pub(crate) mod model;
 pub(crate) mod rules;
 pub(crate) mod stream;
+pub(crate) mod vectors;
 pub(crate) mod workload;

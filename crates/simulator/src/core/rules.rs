@@ -11,49 +11,64 @@ use std::collections::VecDeque;
 pub(crate) type StepId = (usize, usize);
 
 /// Steps on their way to a stage, each with the cycle of its acceptance.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Pending(VecDeque<(u64, StepId)>);
+#[derive(Clone, Debug)]
+pub(crate) struct Pending<T>(VecDeque<(u64, T)>);
 
-impl Pending {
-    pub(crate) fn push(&mut self, cycle: u64, step: StepId) {
+impl<T> Default for Pending<T> {
+    fn default() -> Self {
+        Pending(VecDeque::new())
+    }
+}
+
+impl<T> Pending<T> {
+    pub(crate) fn push(&mut self, cycle: u64, step: T) {
         self.0.push_back((cycle, step));
     }
 
     /// The step that was accepted `latency` cycles ago, if any.
-    pub(crate) fn due(&mut self, cycle: u64, latency: u64) -> Option<StepId> {
-        let &(_, step) = self.0.front().filter(|(at, _)| at + latency == cycle)?;
-        self.0.pop_front();
-        Some(step)
+    pub(crate) fn due(&mut self, cycle: u64, latency: u64) -> Option<T> {
+        self.0.front().filter(|(at, _)| at + latency == cycle)?;
+        self.0.pop_front().map(|(_, step)| step)
     }
 }
 
 /// Steps of a cycle at the ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Due {
-    /// The step whose partial result's scalars are asked for.
-    pub restore: Option<StepId>,
-    /// The step at the value stage.
-    pub value: Option<StepId>,
-    /// The last step of the query whose result is there.
-    pub result: Option<StepId>,
+    /// Scalars of a partial result are asked for.
+    pub restore: bool,
+    /// The action of the step at the value stage.
+    pub value: Option<Action>,
+    /// The query whose result is there.
+    pub result: Option<usize>,
+}
+
+impl Due {
+    /// Whether the step at the value stage reads a value or accumulators.
+    pub(crate) fn reads(&self) -> bool {
+        self.value.is_some_and(|action| !matches!(action, Action::Hold | Action::Masked))
+    }
+
+    /// Whether it reads accumulators.
+    pub(crate) fn restores(&self) -> bool {
+        self.value == Some(Action::Restore)
+    }
 }
 
 /// Every output port of a core, predicted from the model's results and the cycles in which steps are accepted.
-pub(crate) struct CoreRules<'a> {
-    results: &'a [QueryResult],
+pub(crate) struct CoreRules {
     stages: Stages,
     latency: u64,
     partial: bool,
-    restores: Pending,
-    values: Pending,
-    ends: Pending,
+    restores: Pending<()>,
+    values: Pending<Action>,
+    ends: Pending<usize>,
 }
 
-impl<'a> CoreRules<'a> {
-    /// Nothing accepted yet. `results` have their steps.
-    pub(crate) fn new(config: &CoreConfig, results: &'a [QueryResult]) -> Self {
+impl CoreRules {
+    /// Nothing accepted yet.
+    pub(crate) fn new(config: &CoreConfig) -> Self {
         CoreRules {
-            results,
             stages: Stages::of(config),
             latency: Numerics::new(config).latency().into(),
             partial: config.partial,
@@ -68,52 +83,36 @@ impl<'a> CoreRules<'a> {
         self.latency
     }
 
-    /// What a step did.
-    pub(crate) fn action(&self, (query, step): StepId) -> Action {
-        self.results[query].steps[step].action
-    }
-
-    /// A step is accepted.
-    pub(crate) fn accept(&mut self, cycle: u64, step: StepId, last: bool) {
-        if self.action(step) == Action::Restore {
-            self.restores.push(cycle, step);
+    /// A query's step is accepted, which did this.
+    pub(crate) fn accept(&mut self, cycle: u64, query: usize, action: Action, last: bool) {
+        if action == Action::Restore {
+            self.restores.push(cycle, ());
         }
-        self.values.push(cycle, step);
+        self.values.push(cycle, action);
         if last {
-            self.ends.push(cycle, step);
+            self.ends.push(cycle, query);
         }
     }
 
     /// What the cycle brings; to be asked for every cycle once.
     pub(crate) fn due(&mut self, cycle: u64) -> Due {
         Due {
-            restore: self.restores.due(cycle, u64::from(self.stages.score).saturating_sub(1)),
+            restore: self.restores.due(cycle, u64::from(self.stages.score).saturating_sub(1)).is_some(),
             value: self.values.due(cycle, self.stages.value.into()),
             result: self.ends.due(cycle, self.latency),
         }
     }
 
-    /// Whether the step at the value stage reads a value or accumulators.
-    pub(crate) fn reads(&self, due: &Due) -> bool {
-        due.value.is_some_and(|step| !matches!(self.action(step), Action::Hold | Action::Masked))
-    }
-
-    /// Whether it reads accumulators.
-    pub(crate) fn restores(&self, due: &Due) -> bool {
-        due.value.is_some_and(|step| self.action(step) == Action::Restore)
-    }
-
-    /// The output ports.
-    pub(crate) fn outputs(&self, due: &Due, outputs: &mut Outputs) {
-        outputs.state_ren = due.restore.is_some();
+    /// The output ports; `result` is the model's result of the query that ends.
+    pub(crate) fn outputs(&self, due: &Due, result: Option<&QueryResult>, outputs: &mut Outputs) {
+        outputs.state_ren = due.restore;
         outputs.v_step = due.value.is_some();
-        outputs.v_ren = self.reads(due);
-        outputs.v_state = self.restores(due);
+        outputs.v_ren = due.reads();
+        outputs.v_state = due.restores();
         outputs.o_valid = due.result.is_some();
-        let Some((query, _)) = due.result else {
+        let Some(result) = result else {
             return;
         };
-        let result = &self.results[query];
         outputs.o.clone_from(&result.o);
         outputs.o_invalid = result.invalid;
         outputs.o_overflow = result.overflow;

@@ -149,8 +149,7 @@ impl<'a> CoreDriver<'a> {
             } else {
                 let query = &w.queries[self.query];
                 if let Some(key) = query.key(self.step) {
-                    inputs.k.clear();
-                    inputs.k.extend_from_slice(&w.k[key * words.k..(key + 1) * words.k]);
+                    w.k.read(words.k, key, &mut inputs.k);
                     inputs.k_mask = query.masks(key);
                     inputs.k_bias.fill(query.bias(key));
                 } else {
@@ -225,8 +224,7 @@ impl<'a> CoreDriver<'a> {
         });
         let asked = self.asked.pop_front().unwrap_or(Asked::Nothing);
         if let Asked::Value(key) = asked {
-            inputs.v.clear();
-            inputs.v.extend_from_slice(&w.v[key * d..(key + 1) * d]);
+            w.v.read(d, key, &mut inputs.v);
         } else {
             self.noise(&mut inputs.v, self.widths[2]);
         }

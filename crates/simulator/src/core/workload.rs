@@ -1,5 +1,6 @@
 //! What a run streams through a core: queries, and what each sees of the keys.
 
+use super::vectors::Vectors;
 use flashd_golden::{Biases, Head, Masked, Model, PartialState, QueryResult, v_exponent, values_exponent};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Words};
@@ -65,31 +66,33 @@ pub struct Workload {
     /// Queries, one after another.
     pub queries: Vec<Query>,
     /// Keys, `[keys, words.k]`.
-    pub k: Vec<u64>,
+    pub k: Vectors,
     /// Values, `[keys, words.v]`.
-    pub v: Vec<u64>,
+    pub v: Vectors,
 }
 
 impl Workload {
     /// Every query against all keys, without scales. `v_exponent` is that of the values, which are in `format`.
     pub fn new(format: Format, lengths: impl Into<Words>, q: &[u64], k: &[u64], v: &[u64]) -> Self {
-        Workload::with_exponent(lengths.into(), v_exponent(format, v), q, k, v)
+        let (k, v_exponent) = (k.to_vec().into(), v_exponent(format, v));
+        Workload::with_exponent(lengths.into(), v_exponent, q, k, v.to_vec().into())
     }
 
     /// Every query against all keys, as on the ports of a core.
     pub fn of_core(config: &CoreConfig, q: &[u64], k: &[u64], v: &[u64]) -> Self {
-        Workload::with_exponent(config.port_words(), values_exponent(config, v), q, k, v)
+        Workload::of_vectors(config, q, k.to_vec().into(), v.to_vec().into())
     }
 
-    fn with_exponent(words: Words, v_exponent: u64, q: &[u64], k: &[u64], v: &[u64]) -> Self {
+    /// The same with keys and values that may be made on demand.
+    pub fn of_vectors(config: &CoreConfig, q: &[u64], k: Vectors, v: Vectors) -> Self {
+        let v_exponent = values_exponent(config, &v);
+        Workload::with_exponent(config.port_words(), v_exponent, q, k, v)
+    }
+
+    fn with_exponent(words: Words, v_exponent: u64, q: &[u64], k: Vectors, v: Vectors) -> Self {
         let keys = k.len() / words.k;
         let query = |q: &[u64]| Query { q: q.to_vec(), keys, v_exponent, ..Query::default() };
-        Workload {
-            words,
-            queries: q.chunks_exact(words.q).map(query).collect(),
-            k: k.to_vec(),
-            v: v.to_vec(),
-        }
+        Workload { words, queries: q.chunks_exact(words.q).map(query).collect(), k, v }
     }
 
     /// The same keys for every query; each sees only a range of them: for cores with masks.
@@ -123,8 +126,8 @@ impl Workload {
     /// weight, and no value: the state begins with `L = sink` or `m = sink, l = 1`, and `o = 0`.
     #[must_use]
     pub fn with_sink(mut self, bias: u64) -> Self {
-        self.k.splice(0..0, std::iter::repeat_n(0, self.words.k));
-        self.v.splice(0..0, std::iter::repeat_n(0, self.words.v));
+        self.k = self.k.after_zeros(self.words.k);
+        self.v = self.v.after_zeros(self.words.v);
         for query in &mut self.queries {
             query.keys += 1;
             query.biases.insert(0, bias);
@@ -181,17 +184,26 @@ impl Workload {
 
     /// Shows the workload as what a model takes.
     pub(crate) fn with_head<T>(&self, run: impl FnOnce(Head) -> T) -> T {
-        let masked = |query: usize, key: usize| self.queries[query].masks(key);
-        let any = self.queries.iter().any(|q| q.masked.contains(&true));
-        let bias = |query: usize, key: usize| self.queries[query].bias(key);
-        let from: Vec<usize> = self.queries.iter().map(|q| q.from).collect();
-        let restored: Vec<_> = self.queries.iter().map(|q| q.restore.clone()).collect();
+        self.with_some(0..self.queries.len(), run)
+    }
+
+    /// The same with some of the queries.
+    pub(crate) fn with_some<T>(&self, some: Range<usize>, run: impl FnOnce(Head) -> T) -> T {
+        let queries = &self.queries[some];
+        let masked = |query: usize, key: usize| queries[query].masks(key);
+        let any = queries.iter().any(|q| q.masked.contains(&true));
+        let bias = |query: usize, key: usize| queries[query].bias(key);
+        let q: Vec<u64> = queries.iter().flat_map(|q| q.q.iter().copied()).collect();
+        let from: Vec<usize> = queries.iter().map(|q| q.from).collect();
+        let lengths: Vec<usize> = queries.iter().map(|q| q.keys).collect();
+        let exponents: Vec<u64> = queries.iter().map(|q| q.v_exponent).collect();
+        let restored: Vec<_> = queries.iter().map(|q| q.restore.clone()).collect();
         run(Head {
             from: &from,
             masked: any.then_some(&masked as Masked),
             biases: self.is_biased().then_some(&bias as Biases),
             restored: &restored,
-            ..Head::new(&self.q(), &self.k, &self.v, &self.lengths()).with_exponents(&self.v_exponents())
+            ..Head::new(&q, &self.k, &self.v, &lengths).with_exponents(&exponents)
         })
     }
 

@@ -136,7 +136,7 @@ fn core(config: &CoreConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Resu
     let mut w = workload(config, stream.round, stream.keys, rng);
     let plain = w.results(&Model::new(config), true);
     let unread = Unread::in_workload(&w, &plain);
-    let specials = stream.poison(config, &unread, &mut w.k, &mut w.v, rng);
+    let specials = stream.poison(config, &unread, w.k.words_mut(), w.v.words_mut(), rng);
     let cycle = run(config, &w, stream.drive, &mut []).map_err(|e| e.to_string())?;
     same_results(UNREAD, &plain, &cycle.results)?;
     let model = run_model(config, &w, stream.drive.gaps, Monitor::default()).map_err(|e| e.to_string())?;
@@ -162,7 +162,7 @@ fn array(config: &ArrayConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Re
     };
     let (alone, plain) = results(&w);
     let unread = Unread::in_workload(&alone, &plain);
-    let specials = stream.poison(&config.core, &unread, &mut w.k, &mut w.v, rng);
+    let specials = stream.poison(&config.core, &unread, w.k.words_mut(), w.v.words_mut(), rng);
     let cycle =
         array::run(config, &w, &Disturbance::gaps(stream.drive), &mut []).map_err(|e| e.to_string())?;
     same_results(UNREAD, &plain, &cycle.results)?;
@@ -193,7 +193,7 @@ fn split_keys(config: &SplitConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) 
         (parts.results(config, &partial), unread)
     };
     let (plain, unread) = results(&w);
-    let specials = stream.poison(&core, &unread, &mut w.k, &mut w.v, rng);
+    let specials = stream.poison(&core, &unread, w.k.words_mut(), w.v.words_mut(), rng);
     let cycle = split::run(config, &w, stream.drive, &mut []).map_err(|e| e.to_string())?;
     same_results(UNREAD, &plain, &cycle.results)?;
     let model =

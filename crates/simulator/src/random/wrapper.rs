@@ -124,7 +124,7 @@ pub fn packets(config: &WrapperConfig, keys: usize, rng: &mut ChaCha8Rng) -> Arr
     };
     let blocks = shapes.iter().map(block).collect();
     let padding = if core.masks { (0..pool).map(|_| rng.random_ratio(1, 6)).collect() } else { Vec::new() };
-    let mut w = ArrayWorkload { words, blocks, k, v, padding };
+    let mut w = ArrayWorkload { words, blocks, k: k.into(), v: v.into(), padding };
     if core.bias {
         for block in &mut w.blocks {
             block.biases = block.queries.iter().map(|_| biases(core, block.keys, &[], rng)).collect();

@@ -6,9 +6,10 @@ use super::stream::SplitDriver;
 use super::workload::SplitWorkload;
 use crate::core::lockstep::{Divergence, RunError};
 use crate::core::workload::Workload;
+use crate::expected::{Expected, Recorded, alongside, groups};
 use crate::inside::InsideSchedule;
 use crate::running::{Drive, Running};
-use flashd_golden::{Action, Model, QueryResult};
+use flashd_golden::{Action, Merge, Model, QueryResult};
 use flashd_spec::config::{ConfigError, SplitConfig};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -59,10 +60,14 @@ pub fn run(
     drive: impl Into<Drive>,
     observers: &mut [&mut dyn SplitObserver],
 ) -> Result<SplitRun, RunError> {
+    config.validate()?;
     let parts = SplitWorkload::new(workload, config.parts);
-    let partial = parts.partial_results(&Model::new(&config.core).with_sums(), true);
-    let results = parts.results(config, &partial);
-    let counters = run_against(config, workload, drive, &partial, &results, observers)?;
+    // The parts of a query meet their keys together.
+    let together = parts.lengths().iter().map(|&steps| (config.parts, steps)).collect();
+    let model = Model::new(&config.core).with_sums();
+    let ((counters, results), _) = alongside(&model, parts.workload(), groups(together), |expected| {
+        run_expected(config, &parts, drive.into(), observers, expected, None)
+    })?;
     Ok(SplitRun { counters, results })
 }
 
@@ -79,7 +84,21 @@ pub fn run_against(
     observers: &mut [&mut dyn SplitObserver],
 ) -> Result<SplitCounters, RunError> {
     let parts = SplitWorkload::new(workload, config.parts);
-    let mut bench = SplitBench::new(config, &parts, drive.into(), partial, results)?;
+    let partial = partial.concat();
+    let mut expected = Recorded(&partial);
+    Ok(run_expected(config, &parts, drive.into(), observers, &mut expected, Some(results))?.0)
+}
+
+/// The run against the steps and results of parts; where the results of the tree are not given, they are merged from those.
+fn run_expected(
+    config: &SplitConfig,
+    parts: &SplitWorkload,
+    drive: Drive,
+    observers: &mut [&mut dyn SplitObserver],
+    expected: &mut dyn Expected,
+    results: Option<&[QueryResult]>,
+) -> Result<(SplitCounters, Vec<QueryResult>), RunError> {
+    let mut bench = SplitBench::new(config, parts, drive, expected, results)?;
     let mut drain = u64::from(config.latency()) + 4;
     while drain > 0 {
         drain -= u64::from(bench.driver.finished());
@@ -89,14 +108,17 @@ pub fn run_against(
         }
         bench.compare_and_clock().map_err(RunError::Divergence)?;
     }
-    Ok(bench.counters)
+    Ok((bench.counters, bench.merged))
 }
 
 struct SplitBench<'a> {
     config: &'a SplitConfig,
     parts: &'a SplitWorkload,
-    partial: &'a [Vec<QueryResult>],
-    results: &'a [QueryResult],
+    expected: &'a mut dyn Expected,
+    results: Option<&'a [QueryResult]>,
+    tree: Merge,
+    /// Results so far.
+    merged: Vec<QueryResult>,
     engine: SplitEngine,
     driver: SplitDriver<'a>,
     rules: SplitRules,
@@ -112,8 +134,8 @@ impl<'a> SplitBench<'a> {
         config: &'a SplitConfig,
         parts: &'a SplitWorkload,
         drive: Drive,
-        partial: &'a [Vec<QueryResult>],
-        results: &'a [QueryResult],
+        expected: &'a mut dyn Expected,
+        results: Option<&'a [QueryResult]>,
     ) -> Result<Self, ConfigError> {
         let engine = SplitEngine::new(config, drive.engine)?;
         Ok(SplitBench {
@@ -127,8 +149,10 @@ impl<'a> SplitBench<'a> {
             outputs: SplitOutputs::default(),
             config,
             parts,
-            partial,
+            expected,
             results,
+            tree: Merge::new(&config.core),
+            merged: Vec::new(),
         })
     }
 
@@ -141,13 +165,18 @@ impl<'a> SplitBench<'a> {
         if let Some((query, step)) = offer.step {
             self.first_key.get_or_insert(cycle);
             self.counters.steps += 1;
-            self.rules.accept(cycle, (query, step), self.inputs.core.k_last);
-            for (p, part) in self.partial[query].iter().enumerate() {
+            let mut read = vec![None; self.config.parts];
+            for (p, read) in read.iter_mut().enumerate() {
+                let of_part = self.parts.query(query, p);
                 // Of a part that has ended before, the rest is masked.
-                if let Some(step) = part.steps.get(step) {
-                    self.inside.accept(cycle, p, step, false);
+                if step < of_part.steps() {
+                    let met = self.expected.step(query * self.config.parts + p, step);
+                    self.inside.accept(cycle, p, &met, false);
+                    let reads = !matches!(met.action, Action::Hold | Action::Masked);
+                    *read = reads.then_some(of_part.from + step);
                 }
             }
+            self.rules.accept(cycle, query, read, self.inputs.core.k_last);
         }
         self.inside.due(cycle, &mut self.outputs.core.inside);
     }
@@ -178,15 +207,11 @@ impl<'a> SplitBench<'a> {
         let cycle = self.engine.cycle();
         let due = self.rules.value(cycle);
         self.check("v_step", due.is_some().into(), o.v_step.into())?;
-        let mut asked = vec![None; self.config.parts];
-        for (p, asked) in asked.iter_mut().enumerate() {
-            let reads = due.is_some_and(|(query, step)| {
-                let steps = &self.partial[query][p].steps;
-                steps.get(step).is_some_and(|s| !matches!(s.action, Action::Hold | Action::Masked))
-            });
+        let asked = due.unwrap_or_else(|| vec![None; self.config.parts]);
+        for (p, asked) in asked.iter().enumerate() {
+            let reads = asked.is_some();
             self.check(&format!("v_ren[{p}]"), reads.into(), v_ren[p].into())?;
             self.counters.v_reads += u64::from(reads);
-            *asked = due.filter(|_| reads).map(|(query, step)| self.parts.query(query, p).from + step);
         }
         self.driver.ask(asked);
         let due = self.rules.result(cycle);
@@ -194,8 +219,10 @@ impl<'a> SplitBench<'a> {
         let Some(query) = due else {
             return Ok(());
         };
-        let results = self.results;
-        let result = &results[query];
+        let result = match self.results {
+            Some(results) => results[query].clone(),
+            None => self.merge(query),
+        };
         self.check("o_invalid", result.invalid.into(), o.o_invalid.into())?;
         self.check("o_empty", result.empty.into(), o.o_empty.into())?;
         self.check("o_overflow", result.overflow.into(), o.o_overflow.into())?;
@@ -214,7 +241,15 @@ impl<'a> SplitBench<'a> {
         self.counters.queries += 1;
         self.counters.latency = self.rules.latency();
         self.counters.cycles = cycle - self.first_key.unwrap_or(cycle) + 1;
+        self.merged.push(result);
         Ok(())
+    }
+
+    /// The result of a query from those of its parts.
+    fn merge(&mut self, query: usize) -> QueryResult {
+        let parts = (0..self.config.parts).map(|p| query * self.config.parts + p);
+        let partial: Vec<QueryResult> = parts.map(|part| self.expected.result(part).clone()).collect();
+        self.parts.result(&self.tree, query, partial)
     }
 
     fn check(&mut self, signal: &str, expected: u64, actual: u64) -> Result<(), Box<Divergence>> {

@@ -6,8 +6,8 @@ use flashd_spec::config::SplitConfig;
 
 /// Steps on their way to the value stage, and queries on their way to the result.
 pub(super) struct SplitRules {
-    values: Pending,
-    ends: Pending,
+    values: Pending<Vec<Option<usize>>>,
+    ends: Pending<usize>,
     value_stage: u64,
     latency: u64,
 }
@@ -28,21 +28,21 @@ impl SplitRules {
         self.latency
     }
 
-    /// The keys of a step are accepted: query and step.
-    pub(super) fn accept(&mut self, cycle: u64, step: (usize, usize), last: bool) {
-        self.values.push(cycle, step);
+    /// The keys of a query's step are accepted; `read` are those whose values the parts will ask for.
+    pub(super) fn accept(&mut self, cycle: u64, query: usize, read: Vec<Option<usize>>, last: bool) {
+        self.values.push(cycle, read);
         if last {
-            self.ends.push(cycle, step);
+            self.ends.push(cycle, query);
         }
     }
 
-    /// The step at the value stage; to be asked for every cycle once.
-    pub(super) fn value(&mut self, cycle: u64) -> Option<(usize, usize)> {
+    /// The keys whose values are asked for by the step at the value stage, by part; to be asked for every cycle once.
+    pub(super) fn value(&mut self, cycle: u64) -> Option<Vec<Option<usize>>> {
         self.values.due(cycle, self.value_stage)
     }
 
     /// The query whose result is there; to be asked for every cycle once.
     pub(super) fn result(&mut self, cycle: u64) -> Option<usize> {
-        self.ends.due(cycle, self.latency).map(|(query, _)| query)
+        self.ends.due(cycle, self.latency)
     }
 }

@@ -4,6 +4,7 @@ use super::engine::SplitInputs;
 use super::workload::SplitWorkload;
 use crate::core::engine::Inputs;
 use crate::core::stream::RESET_CYCLES;
+use crate::core::vectors::Vectors;
 use crate::gaps::Gaps;
 use flashd_spec::bits::ones;
 use flashd_spec::config::SplitConfig;
@@ -70,10 +71,14 @@ impl<'a> SplitDriver<'a> {
     }
 
     /// A vector, or what is on the bus without one.
-    fn vector(&mut self, data: &[u64], (d, format): (usize, Format), key: Option<usize>) -> Vec<u64> {
+    fn vector(&mut self, data: &Vectors, (d, format): (usize, Format), key: Option<usize>) -> Vec<u64> {
         let width = format.width();
         match key {
-            Some(key) => data[key * d..(key + 1) * d].to_vec(),
+            Some(key) => {
+                let mut vector = Vec::with_capacity(d);
+                data.read(d, key, &mut vector);
+                vector
+            }
             None => (0..d).map(|_| self.noise(width)).collect(),
         }
     }

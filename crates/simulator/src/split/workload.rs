@@ -45,6 +45,11 @@ impl SplitWorkload {
         Merge::new(&config.core).results(partial, &exponents)
     }
 
+    /// The same for one query.
+    pub(crate) fn result(&self, tree: &Merge, query: usize, partial: Vec<QueryResult>) -> QueryResult {
+        tree.results(&[partial], &[self.query(query, 0).v_exponent]).swap_remove(0)
+    }
+
     /// The parts as queries of their own, all parts of a query one after another.
     pub(crate) fn workload(&self) -> &Workload {
         &self.workload

@@ -15,7 +15,7 @@ fn scenario(attention: Attention) -> Scenario {
         softcap: None,
         bias: Bias::None,
         sink: None,
-        attention,
+        attention: attention.into(),
         visible: Visible::default(),
         score_scale: ScoreScale::Auto,
         tensor_scale: TensorScale::None,
@@ -205,7 +205,8 @@ fn a_reset_in_the_middle_of_a_query_starts_afresh() {
             out.clone()
         };
         inputs.rst = true;
-        (inputs.q, inputs.k, inputs.v) = (w.queries[0].q.clone(), w.k[..6].to_vec(), w.v[..6].to_vec());
+        (inputs.q, inputs.k, inputs.v) =
+            (w.queries[0].q.clone(), w.k.words()[..6].to_vec(), w.v.words()[..6].to_vec());
         cycle(&mut engine, &inputs);
         // Half a query, cut off by a reset: no result may follow.
         inputs = Inputs { rst: false, q_valid: true, ..inputs };
@@ -234,10 +235,11 @@ fn a_reset_in_the_middle_of_a_query_starts_afresh() {
         assert_eq!(results.len(), 1, "{}", config.name());
         // Exactly, but for lanes whose fixed point is coarser than a small value.
         let alone = Model::new(&p.config).run(
-            Head::new(&w.queries[0].q, &w.k[..6], &w.v[..6], &[1]).with_exponents(&[w.queries[0].v_exponent]),
+            Head::new(&w.queries[0].q, &w.k.words()[..6], &w.v.words()[..6], &[1])
+                .with_exponents(&[w.queries[0].v_exponent]),
         );
         assert_eq!(results[0].o, alone[0].o, "{}", config.name());
-        assert!(config.has_fixed_lanes() || results[0].o == w.v[..6], "{}", config.name());
+        assert!(config.has_fixed_lanes() || results[0].o == w.v.words()[..6], "{}", config.name());
     }
 }
 

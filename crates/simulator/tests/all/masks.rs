@@ -122,7 +122,7 @@ fn a_masked_key_changes_nothing() {
                 let rows = |x: &[u64]| -> Vec<u64> {
                     seen.iter().flat_map(|key| x[key * w.words.k..(key + 1) * w.words.k].to_vec()).collect()
                 };
-                let (k, v) = (rows(&w.k), rows(&w.v));
+                let (k, v) = (rows(&w.k.words()), rows(&w.v.words()));
                 let alone =
                     plain.run(Head::new(&query.q, &k, &v, &[seen.len()]).with_exponents(&[query.v_exponent]));
                 let of = |r: &QueryResult| (r.o.clone(), r.invalid, r.overflow, r.saturated);
@@ -142,8 +142,8 @@ fn specials_behind_masks_are_not_seen() {
             let special = (0..=core.format.max_finite() + 1).rev().find(|&b| format.is_special(b));
             let Some(special) = special else { panic!("{format} has no special") };
             for key in [0, 3, 5] {
-                w.k[key * 4 + 1] = special;
-                w.v[key * 4 + 2] = special;
+                w.k.words_mut()[key * 4 + 1] = special;
+                w.v.words_mut()[key * 4 + 2] = special;
             }
             w.queries[2].q[3] = special;
             let hidden: Vec<bool> = (0..6).map(|key| [0, 3, 5].contains(&key)).collect();

@@ -197,8 +197,8 @@ fn logs_of_wrappers_are_what_their_waves_show() {
             |queries: std::ops::Range<usize>| w.queries[queries].iter().flat_map(|q| q.q.clone()).collect();
         let block = |queries, keys: usize| WrapperBlock {
             q: q(queries),
-            k: w.k[..keys * 6].to_vec(),
-            v: w.v[..keys * 6].to_vec(),
+            k: w.k.words()[..keys * 6].to_vec(),
+            v: w.v.words()[..keys * 6].to_vec(),
             padding: vec![false, false, true],
             ..WrapperBlock::default()
         };

@@ -18,7 +18,7 @@ fn the_bundled_sample_in_lockstep() {
     for trace in &traces {
         let mut s = Scenario::from(trace);
         let (queries, keys) = if trace.d > 64 { (3, 24) } else { (8, 40) };
-        s.attention = s.attention.truncated(queries, keys);
+        s.attention = s.attention.truncated(queries, keys).into();
         let reference = Reference::new(&s);
         for format in [Format::BF16, Format::FP8_E4M3] {
             for config in &CoreConfig::variants(trace.d, format) {
@@ -41,7 +41,7 @@ fn long_vectors_in_lockstep() {
                 softcap: None,
                 bias: Bias::None,
                 sink: None,
-                attention: synthetic::attention_like(3, 2, keys, d),
+                attention: synthetic::attention_like(3, 2, keys, d).into(),
                 visible: Default::default(),
                 score_scale: Default::default(),
                 tensor_scale: Default::default(),

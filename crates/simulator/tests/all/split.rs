@@ -108,7 +108,7 @@ fn merged_parts_are_near_the_core() {
             let mut w = workload(&split(2).core, &[64; 6], 9);
             w.queries.iter_mut().for_each(|query| query.masked.clear());
             let whole = w.results(&Model::new(&split(2).core), false);
-            let most = w.v.iter().map(|&v| format.value(v).abs()).fold(0.0, f64::max);
+            let most = w.v.words().iter().map(|&v| format.value(v).abs()).fold(0.0, f64::max);
             for parts in [2, 8, 32] {
                 let merged = split_results(&split(parts), &w);
                 let pairs = merged.iter().zip(&whole).flat_map(|(a, b)| a.o.iter().zip(&b.o));

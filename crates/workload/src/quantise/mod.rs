@@ -19,6 +19,7 @@ pub use search::choose_scaling;
 use crate::tensor::Attention;
 use flashd_spec::config::Lengths;
 use flashd_spec::format::{Encodings, Words};
+use scaling::Factors;
 
 /// A head in the encodings of its operands' formats. Rows are contiguous, as in [`Attention`].
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +80,14 @@ impl Rounded {
         rounded
     }
 
+    /// These rows of `from` elements filled up to `to`.
+    fn padded(self, encoding: RowEncoding, from: usize, to: usize) -> Rounded {
+        match from == to {
+            true => self,
+            false => Rounded { words: padded(encoding, &self.words, from, to), ..self },
+        }
+    }
+
     /// These rows, and others behind them.
     #[must_use]
     pub fn and(mut self, behind: Rounded) -> Rounded {
@@ -99,22 +108,77 @@ pub fn row_encodings(encodings: Encodings, rule: ScaleRule) -> [RowEncoding; 3] 
     })
 }
 
-/// Scales and rounds a head: one rounding for each element. Vectors and blocks get the scales that the core takes, and channels of values
-/// those of [`Channels`].
+/// Scales and rounds vectors of a head, any number at a time: one rounding for each element. Vectors and blocks get the scales that the
+/// core takes, and channels of values those of [`Channels`].
+#[derive(Clone, Debug)]
+pub struct Quantiser {
+    encodings: Encodings,
+    factors: Factors,
+    rule: ScaleRule,
+    /// Lengths of the head's vectors, and of the core's, which are filled with +0.
+    own: Lengths,
+    core: Lengths,
+    channels: Channels,
+}
+
+impl Quantiser {
+    /// The quantiser of a head.
+    pub fn new(encodings: impl Into<Encodings>, scaling: Scaling, attention: &Attention) -> Quantiser {
+        let (encodings, own) = (encodings.into(), attention.lengths());
+        Quantiser {
+            encodings,
+            factors: scaling.factors(),
+            rule: scaling.rule,
+            own,
+            core: own,
+            channels: Channels::new(encodings, &attention.v, attention.dv),
+        }
+    }
+
+    /// The same for a core that is wider than the head, as [`Quantised::pad_to`].
+    #[must_use]
+    pub fn pad_to(self, lengths: impl Into<Lengths>) -> Quantiser {
+        Quantiser { core: lengths.into(), ..self }
+    }
+
+    /// The divisors of V's channels.
+    pub fn channels(&self) -> &Channels {
+        &self.channels
+    }
+
+    /// Rows of Q.
+    pub fn queries(&self, rows: &[f32]) -> Rounded {
+        let [of_q, ..] = row_encodings(self.encodings, self.rule);
+        Rounded::rows(of_q, self.own.k, rows, |_, x| self.factors.q(x)).padded(of_q, self.own.k, self.core.k)
+    }
+
+    /// Rows of K.
+    pub fn keys(&self, rows: &[f32]) -> Rounded {
+        let [_, of_k, _] = row_encodings(self.encodings, self.rule);
+        Rounded::rows(of_k, self.own.k, rows, |_, x| self.factors.k(x)).padded(of_k, self.own.k, self.core.k)
+    }
+
+    /// Rows of V.
+    pub fn values(&self, rows: &[f32]) -> Rounded {
+        let [.., of_v] = row_encodings(self.encodings, self.rule);
+        let rounded = match self.channels.are_one() {
+            true => Rounded::rows(of_v, self.own.v, rows, |_, x| self.factors.v(x)),
+            false => {
+                let in_channel = |channel, x| self.factors.v(x) / self.channels.scale(channel);
+                Rounded::rows(of_v, self.own.v, rows, in_channel)
+            }
+        };
+        rounded.padded(of_v, self.own.v, self.core.v)
+    }
+}
+
+/// Scales and rounds all vectors of a head, as [`Quantiser`] does.
 pub fn quantise(encodings: impl Into<Encodings>, scaling: Scaling, attention: &Attention) -> Quantised {
     let encodings = encodings.into();
-    let [of_q, of_k, of_v] = row_encodings(encodings, scaling.rule);
-    let channels = Channels::new(encodings, &attention.v, attention.dv);
-    let factors = scaling.factors();
-    let q = Rounded::rows(of_q, attention.d, &attention.q, |_, x| factors.q(x));
-    let k = Rounded::rows(of_k, attention.d, &attention.k, |_, x| factors.k(x));
-    let v = match channels.are_one() {
-        true => Rounded::rows(of_v, attention.dv, &attention.v, |_, x| factors.v(x)),
-        false => {
-            let in_channel = |channel, x| factors.v(x) / channels.scale(channel);
-            Rounded::rows(of_v, attention.dv, &attention.v, in_channel)
-        }
-    };
+    let quantiser = Quantiser::new(encodings, scaling, attention);
+    let q = quantiser.queries(&attention.q);
+    let k = quantiser.keys(&attention.k);
+    let v = quantiser.values(&attention.v);
     Quantised {
         encodings,
         scaling,
@@ -127,7 +191,7 @@ pub fn quantise(encodings: impl Into<Encodings>, scaling: Scaling, attention: &A
         q: q.words,
         k: k.words,
         v: v.words,
-        channels,
+        channels: quantiser.channels,
     }
 }
 
@@ -170,14 +234,9 @@ impl Quantised {
             return self;
         }
         let [of_q, of_k, of_v] = row_encodings(self.encodings, self.scaling.rule);
-        let words = self.words();
-        // Scales stay behind the elements.
-        let pad = |encoding: RowEncoding, data: &[u64], words: usize, from, to| -> Vec<u64> {
-            data.chunks_exact(words.max(1)).flat_map(|row| encoding.padded(from, to, row)).collect()
-        };
-        let q = pad(of_q, &self.q, words.q, self.d, d);
-        let k = pad(of_k, &self.k, words.k, self.d, d);
-        let v = pad(of_v, &self.v, words.v, self.dv, dv);
+        let q = padded(of_q, &self.q, self.d, d);
+        let k = padded(of_k, &self.k, self.d, d);
+        let v = padded(of_v, &self.v, self.dv, dv);
         Quantised { d, dv, q, k, v, ..self }
     }
 
@@ -201,6 +260,12 @@ impl Quantised {
         v.iter_mut().enumerate().for_each(|(i, v)| *v *= self.channels.scale(i % self.dv));
         [q, rows(of_k, &self.k, words.k, self.d, s.k_exponent), v]
     }
+}
+
+/// Rows of `from` elements as rows of `to`; scales stay behind the elements.
+fn padded(encoding: RowEncoding, data: &[u64], from: usize, to: usize) -> Vec<u64> {
+    let words = from + encoding.scale.words(encoding.format, from);
+    data.chunks_exact(words.max(1)).flat_map(|row| encoding.padded(from, to, row)).collect()
 }
 
 /// Row i of rows of so many words.

@@ -4,6 +4,7 @@ use super::round::{PowerOfTwo, floor_log2, scale_by_power_of_two};
 use super::scales::{ScaleRule, is_narrow};
 use flashd_spec::config::SCORE_SHIFT_RANGE;
 use flashd_spec::format::{Encodings, Format, Formats, Scale};
+use flashd_spec::number::short;
 use serde::{Deserialize, Serialize};
 
 /// How a head is scaled before it is rounded. All powers of two are undone exactly: those of Q and K in the
@@ -63,10 +64,10 @@ pub enum TensorScale {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ScalingError {
     /// Zero, negative or not finite.
-    #[error("score scale {0} is not a positive finite number; 1/sqrt(d) is usual")]
+    #[error("score scale {} is not a positive finite number; 1/sqrt(d) is usual", short(*.0))]
     ScoreScale(f64),
     /// The power of two does not fit the core.
-    #[error("score scale {scale} needs score_shift {shift}, which is outside -64 to 64")]
+    #[error("score scale {} needs score_shift {shift}, which is outside -64 to 64", short(*.scale))]
     ShiftOutOfRange {
         /// The score scale.
         scale: f64,

@@ -117,7 +117,7 @@ impl Checks<'_> {
         );
         if self.config.dot() == Dot::Fused {
             let d = self.config.d;
-            let (q, k) = (&self.workload.queries[query].q, &self.workload.k[key * d..(key + 1) * d]);
+            let (q, k) = (&self.workload.queries[query].q, &self.workload.k.words()[key * d..(key + 1) * d]);
             let dot: f64 = q.iter().zip(k).map(|(q, k)| fmt.value(*q) * fmt.value(*k)).sum();
             let scaled = dot * power(n.score_shift);
             let total = vcd.real("score.fused_0.total_real", cycle);
@@ -344,7 +344,7 @@ impl Checks<'_> {
     /// The value of a FLASH-D step in fixed point.
     fn check_value(&self, query: usize, key: usize, cycle: u64, at: &str) {
         if self.config.design() == Design::FlashD && self.config.has_fixed_lanes() {
-            let v = self.config.format.value(self.workload.v[key * self.config.d]);
+            let v = self.config.format.value(self.workload.v.words()[key * self.config.d]);
             let staged = self.config.value_stage();
             let arrival = cycle + 4 - u64::from(staged);
             // With the value its exponent enters the lane.

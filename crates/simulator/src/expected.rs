@@ -1,0 +1,169 @@
+//! The model's steps and results for a lock-step run. A second thread computes them while the hardware runs, so that a long run keeps no
+//! steps.
+
+use crate::core::workload::Workload;
+use flashd_golden::{Model, QueryResult, Step};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// Steps and results of queries, as the model has them.
+pub(crate) trait Expected {
+    /// A query's step. Those before it are not asked for again.
+    fn step(&mut self, query: usize, step: usize) -> Step;
+
+    /// A query's result.
+    fn result(&mut self, query: usize) -> &QueryResult;
+}
+
+/// Given results, with their steps.
+pub(crate) struct Recorded<'a>(pub(crate) &'a [QueryResult]);
+
+impl Expected for Recorded<'_> {
+    fn step(&mut self, query: usize, step: usize) -> Step {
+        self.0[query].steps[step]
+    }
+
+    fn result(&mut self, query: usize) -> &QueryResult {
+        &self.0[query]
+    }
+}
+
+/// Steps that may wait for the hardware: of several short queries, which the model computes side by side.
+const WAITING: usize = 1 << 17;
+
+/// Messages on their way.
+const MESSAGES: usize = 4;
+
+/// Messages of the model's thread.
+enum Message {
+    /// The next steps of queries, from a first one on.
+    Steps(usize, Vec<Vec<Step>>),
+    /// The results of queries, in order.
+    Results(usize, Vec<QueryResult>),
+}
+
+/// A query of which some steps are still to come or have not been asked for.
+#[derive(Default)]
+struct Open {
+    /// Number of steps that have been dropped from `waiting`.
+    before: usize,
+    waiting: VecDeque<Step>,
+}
+
+/// Steps and results that the model computes in another thread.
+pub(crate) struct Computed {
+    messages: Receiver<Message>,
+    open: BTreeMap<usize, Open>,
+    results: BTreeMap<usize, QueryResult>,
+}
+
+impl Computed {
+    /// Waits for the next message; false after the last one.
+    fn receive(&mut self) -> bool {
+        match self.messages.recv() {
+            Ok(Message::Steps(first, queries)) => {
+                for (query, steps) in (first..).zip(queries) {
+                    self.open.entry(query).or_default().waiting.extend(steps);
+                }
+            }
+            Ok(Message::Results(first, results)) => self.results.extend((first..).zip(results)),
+            Err(_) => return false,
+        }
+        true
+    }
+
+    /// The results of all queries, in order.
+    fn results(mut self) -> Vec<QueryResult> {
+        while self.receive() {
+            // Steps that nobody asks for any more.
+            self.open.clear();
+        }
+        self.results.into_values().collect()
+    }
+}
+
+impl Expected for Computed {
+    fn step(&mut self, query: usize, step: usize) -> Step {
+        loop {
+            let open = self.open.entry(query).or_default();
+            let passed = (step - open.before).min(open.waiting.len());
+            open.waiting.drain(..passed);
+            open.before += passed;
+            if let Some(step) = open.waiting.front().filter(|_| open.before == step) {
+                return *step;
+            }
+            assert!(self.receive(), "the model has no step {step} of query {query}");
+        }
+    }
+
+    fn result(&mut self, query: usize) -> &QueryResult {
+        while !self.results.contains_key(&query) {
+            assert!(self.receive(), "the model has no result of query {query}");
+        }
+        // Steps of a query with a result have been asked for.
+        self.open.retain(|&open, _| open > query);
+        &self.results[&query]
+    }
+}
+
+/// Runs the hardware, and in a second thread the model on the same workload. Returns the results of both. `groups` lists the queries in
+/// the hardware's order; the queries of a group meet their keys at the same time.
+///
+/// # Errors
+/// The errors of `run`.
+pub(crate) fn alongside<T, E>(
+    model: &Model,
+    workload: &Workload,
+    groups: impl Iterator<Item = Range<usize>> + Send,
+    run: impl FnOnce(&mut Computed) -> Result<T, E>,
+) -> Result<(T, Vec<QueryResult>), E> {
+    std::thread::scope(|scope| {
+        let (sender, messages) = sync_channel(MESSAGES);
+        scope.spawn(move || compute(model, workload, groups, &sender));
+        let mut computed = Computed { messages, open: BTreeMap::new(), results: BTreeMap::new() };
+        // After an error nobody listens, and the model's thread ends.
+        let of_run = run(&mut computed)?;
+        Ok((of_run, computed.results()))
+    })
+}
+
+/// The model's thread. It ends when nobody listens any more.
+fn compute(
+    model: &Model,
+    workload: &Workload,
+    groups: impl Iterator<Item = Range<usize>>,
+    sender: &SyncSender<Message>,
+) {
+    for group in groups {
+        let first = group.start;
+        let run = workload.with_some(group, |head| {
+            model.run_by_piece(head, &mut |steps| sender.send(Message::Steps(first, steps)).is_ok())
+        });
+        let Some(results) = run else { return };
+        if sender.send(Message::Results(first, results)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Groups of a workload whose hardware takes `together` queries at a time, each so many steps: as many groups of the hardware as may
+/// wait become one of the model.
+pub(crate) fn groups(together: Vec<(usize, usize)>) -> impl Iterator<Item = Range<usize>> + Send {
+    let (mut groups, mut queries, mut steps): (Vec<Range<usize>>, _, _) = (Vec::new(), 0, 0);
+    for (count, of_each) in together {
+        let more = count * of_each;
+        match groups.last_mut().filter(|_| steps + more <= WAITING) {
+            Some(last) => {
+                last.end += count;
+                steps += more;
+            }
+            None => {
+                groups.push(queries..queries + count);
+                steps = more;
+            }
+        }
+        queries += count;
+    }
+    groups.into_iter()
+}
