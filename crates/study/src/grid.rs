@@ -144,7 +144,7 @@ impl GridFile {
     /// Reads a file.
     ///
     /// # Errors
-    /// A file that cannot be read or is not a list of objects. The fields are checked by [`GridFile::cores`].
+    /// A file that cannot be read or is not a list of objects, or that says something twice. The fields are checked by [`GridFile::cores`].
     pub fn read(path: &Path) -> Result<GridFile, GridError> {
         let text = flashd_files::read_text(path)
             .map_err(|error| GridError::Unreadable { path: path.into(), error })?;
@@ -153,6 +153,9 @@ impl GridFile {
             flashd_files::from_json(&text).map_err(|error| not_a_grid(error.to_string()))?;
         if entries.is_empty() {
             return Err(not_a_grid("the list is empty".into()));
+        }
+        if let Some((entry, problem)) = doubled(&entries) {
+            return Err(GridError::Entry { path: path.into(), entry, problem });
         }
         let object = |(i, value)| match value {
             Value::Object(fields) => Ok(fields),
@@ -197,6 +200,38 @@ pub const ALL: &str = "all";
 
 fn is_kept_together(fields: &Map<String, Value>) -> bool {
     fields.len() == 1 && fields.contains_key(ALL)
+}
+
+/// Where a grid says something twice: an entry, or an element of a list that stands for each of its elements.
+pub fn doubled(entries: &[Value]) -> Option<(usize, String)> {
+    let twice = |i: usize| {
+        let first = entries.iter().position(|other| *other == entries[i]).unwrap_or(i);
+        (i + 1, format!("is the same as entry {}; one is needed", first + 1))
+    };
+    let in_entry = |(i, entry)| Some((i + 1, doubled_choice(entry)?));
+    second(entries).map(twice).or_else(|| entries.iter().enumerate().find_map(in_entry))
+}
+
+/// The place of the first value that was there before.
+fn second(values: &[Value]) -> Option<usize> {
+    let mut seen = HashSet::new();
+    values.iter().position(|value| !seen.insert(value.to_string()))
+}
+
+/// The first list of choices that has one twice.
+fn doubled_choice(value: &Value) -> Option<String> {
+    match value {
+        Value::Object(fields) if is_kept_together(fields) => None,
+        Value::Object(fields) => {
+            let of = |(name, value)| Some(format!("{name}: {}", doubled_choice(value)?));
+            fields.iter().find_map(of)
+        }
+        Value::Array(choices) => {
+            let told = second(choices).map(|i| format!("{} is there twice; once is needed", choices[i]));
+            told.or_else(|| choices.iter().find_map(doubled_choice))
+        }
+        _ => None,
+    }
 }
 
 /// How many values [`product`] gives; `None` if that overflows.

@@ -5,7 +5,7 @@
 //! stands for all combinations, or, with `"samples": {"count": 20, "seed": 1}`, for so many drawn at random.
 
 use crate::output::Failure;
-use flashd_study::grid::{ALL, count, product};
+use flashd_study::grid::{ALL, count, doubled, product};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
@@ -71,7 +71,11 @@ pub type Combination = (usize, Map<String, Value>);
 /// Names the entry and what is wrong with it.
 pub fn combinations(grid: &Value) -> Result<Vec<Combination>, String> {
     let mut all = Vec::new();
-    for (i, entry) in grid.as_array().into_iter().flatten().enumerate() {
+    let entries = grid.as_array().map(Vec::as_slice).unwrap_or_default();
+    if let Some((number, problem)) = doubled(entries) {
+        return Err(format!("entry {number}: {problem}"));
+    }
+    for (i, entry) in entries.iter().enumerate() {
         let number = i + 1;
         let wrong = |e: String| format!("entry {number}: {e}");
         let Value::Object(fields) = entry else {
@@ -235,6 +239,7 @@ mod tests {
         for (entry, part) in [
             (json!(3), "entry 1: is 3"),
             (json!({"x": []}), "x: the list is empty"),
+            (json!({"core": {"x": [1, "a", 1]}}), "entry 1: core: x: 1 is there twice"),
             (json!({"x": {"type": "int", "minmax": [1, 2]}}), "x: step: 0"),
             (json!({"x": {"type": "int", "minmax": [1, 2.5], "step": 1}}), "whole numbers"),
             (json!({"x": {"type": "int", "minmax": [2, 1], "step": 1}}), "2 to 1"),
@@ -242,10 +247,15 @@ mod tests {
             (json!({"x": {"type": "float", "minmax": [0, 1], "step": 1e-9}}), "larger step"),
             (json!({"x": {"all": [1], "y": 2}}), "only field"),
             (json!({"samples": 3}), "samples"),
-            (json!({"a": vec![0; 2000], "b": vec![0; 2000]}), "more than 1000000 shards"),
+            (
+                json!({"a": (0..2000).collect::<Vec<_>>(), "b": (0..2000).collect::<Vec<_>>()}),
+                "more than 1000000 shards",
+            ),
         ] {
             let message = refused(entry.clone());
             assert!(message.contains(part), "{entry}: {message}");
         }
+        let twice = combinations(&json!([{"kind": "a"}, {"kind": "b"}, {"kind": "a"}])).unwrap_err();
+        assert_eq!(twice, "entry 3: is the same as entry 1; one is needed");
     }
 }
