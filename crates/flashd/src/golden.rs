@@ -8,7 +8,7 @@ use crate::simulate;
 use crate::traffic::{LONGEST_VECTOR, MOST_PRODUCTS, Measured};
 use flashd_golden::family::{ALGORITHMS, Algorithm, Blocks, Counts, Problem, Row, Sizes, safe_softmax};
 use flashd_workload::synthetic::attention_like;
-use flashd_workload::{AskedVisible, ScoreScale, Trace, Visible, load_dir, read_mask};
+use flashd_workload::{AskedVisible, First, ScoreScale, Trace, Visible, load_dir_as, read_mask};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -124,18 +124,19 @@ fn heads(args: &GoldenArgs) -> Result<(String, Vec<GoldenHead>), Failure> {
         ));
     }
     if let Some(folder) = &args.data {
-        let traces = load_dir(folder).map_err(|e| Failure::input(format!("--data {e}")))?;
+        let align = args.causal_align.unwrap_or_default();
+        let seen = |causal| Visible { causal: args.causal || causal, align, ..Visible::default() };
+        let traces = load_dir_as(folder, |entry| seen(entry.causal));
+        let traces = traces.map_err(|e| Failure::input(format!("--data {e}")))?;
         let head = |trace: Trace| {
-            let causal = args.causal || trace.causal;
-            let align = args.causal_align.unwrap_or_default();
-            let visible = Visible { causal, align, ..trace.visible() };
+            let visible = seen(trace.causal);
             GoldenHead { scale: trace.score_scale().factor(trace.d), visible, mask: None, trace }
         };
         return Ok((folder.display().to_string(), traces.into_iter().map(head).collect()));
     }
     let (source, attentions) = match &args.q {
         Some(q) => {
-            let layer = simulate::read(Some(q), args.k.as_deref(), args.v.as_deref())?;
+            let layer = simulate::read(Some(q), args.k.as_deref(), args.v.as_deref(), First::default())?;
             (q.display().to_string(), layer.heads)
         }
         None => {
@@ -150,13 +151,17 @@ fn heads(args: &GoldenArgs) -> Result<(String, Vec<GoldenHead>), Failure> {
     let visible = asked.of(true, queries, keys).map_err(Failure::input)?;
     let mask = args.mask.as_ref().map(|path| read_mask(path, queries, keys));
     let mask = mask.transpose().map_err(|e| Failure::input(format!("--mask {e}")))?;
+    // What the mask hides may be anything, too.
+    let hides = |mask: &Vec<f64>| mask.iter().map(|&added| added == f64::NEG_INFINITY).collect();
+    let seen = Visible { hidden: mask.as_ref().map_or_else(Vec::new, hides), ..visible.clone() };
     let head = |(i, attention): (usize, flashd_workload::Attention)| {
         let d = attention.d;
+        let attention = seen.only_seen(attention).map_err(|e| Failure::input(e.to_string()))?;
         let trace =
             Trace { name: format!("head {i}"), group: source.clone(), d, causal: args.causal, attention };
-        GoldenHead { scale: args.scale.factor(d), visible: visible.clone(), mask: mask.clone(), trace }
+        Ok(GoldenHead { scale: args.scale.factor(d), visible: visible.clone(), mask: mask.clone(), trace })
     };
-    let heads = attentions.into_iter().enumerate().map(head).collect();
+    let heads = attentions.into_iter().enumerate().map(head).collect::<Result<_, Failure>>()?;
     Ok((source, heads))
 }
 

@@ -71,11 +71,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let mut phases = None;
     let one = |(place, head): (usize, Attention)| {
         let sink = bias::sink(args, place, heads)?;
-        let cut = match (args.first_queries, args.first_keys) {
-            (None, None) => head,
-            (queries, keys) => head.truncated(queries.unwrap_or(head.queries), keys.unwrap_or(head.keys)),
-        };
-        head_outcome(args, cut, sink, (&mut phases, heads))
+        head_outcome(args, head, sink, (&mut phases, heads))
     };
     let outcomes = layer.heads.into_iter().enumerate().map(one).collect::<Result<Vec<_>, Failure>>()?;
     drop(phases);
@@ -138,7 +134,7 @@ fn head_outcome(
     if array.is_some() {
         array::check(args, config.masks)?;
     }
-    let visible = visible::visible(args, config.masks, &attention)?;
+    let mut visible = visible::visible(args, config.masks, &attention)?;
     if args.smooth_k && config.softcap.is_some() {
         return Err(Failure::input(SMOOTH_CAPPED));
     }
@@ -147,7 +143,8 @@ fn head_outcome(
             "--smooth-k: with --sink, whose score has no constant that cancels; leave one of them out",
         ));
     }
-    let bias = bias::bias(args, config.bias, &attention)?;
+    let bias = bias::bias(args, &config, &attention, &mut visible)?;
+    let attention = visible.only_seen(attention).map_err(|e| Failure::input(e.to_string()))?;
     let scenario = Scenario {
         attention: attention.into(),
         visible,
@@ -191,10 +188,11 @@ fn head_outcome(
     let prepared = prepared_for(&config)?;
     phases.begin(Step::Run);
     if let Some(wrapper) = wrapper {
-        return wrapper::run(args, &wrapper, (&prepared, phases), &reference, &scenario.ranges());
+        let ranges = bias::ranges(args, &scenario)?;
+        return wrapper::run(args, &wrapper, (&prepared, phases), &reference, &ranges);
     }
     if let Some(array) = array {
-        let ranges = config.masks.then(|| bias::ranges_with_sink(&scenario)).transpose()?;
+        let ranges = config.masks.then(|| bias::ranges_with_sink(args, &scenario)).transpose()?;
         return array::run(args, &array, (&prepared, phases), &reference, ranges.as_deref());
     }
     if let Some(split) = parts {

@@ -131,7 +131,8 @@ impl Scenario {
     #[must_use]
     pub fn smooth_k(&self) -> Scenario {
         let Scenario { visible, bias, .. } = self.clone();
-        Scenario { attention: self.attention.smooth_k().into(), visible, bias, ..*self }
+        let seen = visible.seen(&self.attention).keys;
+        Scenario { attention: self.attention.smooth_k(&seen).into(), visible, bias, ..*self }
     }
 
     /// The keys that each query sees.

@@ -177,7 +177,8 @@ impl Heads {
     #[must_use]
     pub fn smooth_k(&self) -> Heads {
         let smooth = |head: &Head| {
-            let trace = Trace { attention: head.trace.attention.smooth_k(), ..head.trace.clone() };
+            let seen = head.trace.visible().seen(&head.trace.attention).keys;
+            let trace = Trace { attention: head.trace.attention.smooth_k(&seen), ..head.trace.clone() };
             Head { trace, ..head.clone() }
         };
         Heads { heads: self.heads.iter().map(smooth).collect() }

@@ -1,7 +1,8 @@
-//! What is added to the scores of keys: relative positions, ALiBi.
+//! What is added to the scores of keys: relative positions, ALiBi, masks.
 
 use crate::positions::Positions;
-use crate::tensor::{TensorError, bias_tensor};
+use crate::tensor::{Attention, TensorError, added};
+use crate::visible::Visible;
 use std::path::Path;
 
 /// What is added to scores, in natural units, after the scale: `s = q . k scale + bias`.
@@ -29,13 +30,36 @@ pub enum Bias {
 }
 
 impl Bias {
-    /// Reads a `.npy` file of shape `[keys]` or `[queries, keys]`, for a head of so many of both.
+    /// Reads a `.npy` file of shape `[keys]` or `[queries, keys]`, sizes of the head before any [cut](Attention::truncated), for the queries
+    /// and keys of a head. -inf, or the least number of the file's type, hides a key: `visible` gets it. What is added to the score of a key
+    /// that its query does not see anyway may be anything.
     ///
     /// # Errors
-    /// Names the file, what is wrong with it and what would be right.
-    pub fn from_npy(path: &Path, queries: usize, keys: usize) -> Result<Bias, TensorError> {
-        let (rows, biases) = bias_tensor(path, queries, keys)?;
-        Ok(if rows == 1 && queries != 1 { Bias::Keys(biases) } else { Bias::Pairs { biases, keys } })
+    /// Names the file, what is wrong with it and what would be right: also NaN and +inf.
+    pub fn from_npy(path: &Path, head: &Attention, visible: &mut Visible) -> Result<Bias, TensorError> {
+        let added = added(path, head)?;
+        let (keys, ranges) = (head.keys, visible.ranges(head));
+        let rows = if added.is_one_row() && head.queries != 1 { 1 } else { head.queries };
+        let mut biases = vec![0f32; rows * keys];
+        let mut hidden = std::mem::take(&mut visible.hidden);
+        for (query, range) in ranges.into_iter().enumerate() {
+            for key in range {
+                if hidden.get(query * keys + key).is_some_and(|&hidden| hidden) {
+                    continue;
+                }
+                let number = added.of(query, key);
+                if added.hides(query, key) {
+                    hidden.resize(head.queries * keys, false);
+                    hidden[query * keys + key] = true;
+                } else if number.is_finite() {
+                    biases[if rows == 1 { key } else { query * keys + key }] = number;
+                } else {
+                    return Err(added.refused(query, key));
+                }
+            }
+        }
+        visible.hidden = hidden;
+        Ok(if rows == 1 { Bias::Keys(biases) } else { Bias::Pairs { biases, keys } })
     }
 
     /// What a query has added to a key's score.

@@ -23,8 +23,10 @@
 #![warn(unreachable_pub)]
 
 mod bias;
+mod meta;
 mod positions;
 mod quantise;
+mod seen;
 pub mod synthetic;
 mod tensor;
 mod traces;
@@ -32,11 +34,15 @@ mod visible;
 
 // Tensors in files.
 pub use bias::Bias;
-pub use tensor::{Attention, Layer, Place, Problem, Size, TensorError, npy_bytes, read_mask, write_npy};
+pub use tensor::{
+    Attention, First, Layer, Place, Problem, Size, Source, TensorError, npy_bytes, read_mask, write_npy,
+};
 // Folders of heads.
-pub use traces::{Trace, TraceEntry, TraceError, list_dir, load_dir};
+pub use meta::MetaError;
+pub use traces::{Trace, TraceEntry, TraceError, list_dir, load_dir, load_dir_as};
 // Where queries stand among the keys, and which keys each sees.
 pub use positions::{CausalAlign, Position, Positions};
+pub use seen::Seen;
 pub use visible::{AskedVisible, Visible};
 // Powers of two that fit a tensor into a format.
 pub use quantise::{Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, v_candidates};

@@ -8,11 +8,11 @@
 //! bytes_code-d16-layer00-head05-v.npy   [N, d]                   "N": 512, "d": 16, ...}, ...]
 //! ```
 
+use crate::meta::{Descriptions, META, MetaError};
 use crate::quantise::ScoreScale;
-use crate::tensor::{Attention, Layer, TensorError};
+use crate::tensor::{Attention, First, Layer, TensorError};
 use crate::visible::Visible;
-use serde::Deserialize;
-use std::collections::HashMap;
+use flashd_spec::config::Lengths;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -135,14 +135,9 @@ pub enum TraceError {
         /// A file of the other.
         alone: String,
     },
-    /// The description is there, but is not one.
-    #[error("{}: is not a list of traces: {error}", path.display())]
-    BadMeta {
-        /// The `meta.json`.
-        path: PathBuf,
-        /// What the reader stumbled over.
-        error: flashd_files::JsonError,
-    },
+    /// The description is there, but is none of these heads.
+    #[error(transparent)]
+    Meta(#[from] MetaError),
     /// Description and files disagree.
     #[error("{}: {name} has {field} = {described} here, but {found} in its files", path.display())]
     Mismatch {
@@ -162,33 +157,8 @@ pub enum TraceError {
     Tensor(#[from] TensorError),
 }
 
-/// What is used of an entry of `meta.json`. Everything may be missing: other tools write other fields.
-#[derive(Deserialize)]
-struct Meta {
-    file: Option<String>,
-    model: Option<String>,
-    #[serde(default)]
-    causal: bool,
-    #[serde(rename = "N")]
-    keys: Option<usize>,
-    d: Option<usize>,
-}
-
-const META: &str = "meta.json";
 /// What stands before the number of a head in its name.
 const HEAD: &str = "-head";
-
-fn read_meta(folder: &Path) -> Result<HashMap<String, Meta>, TraceError> {
-    let path = folder.join(META);
-    let text = match flashd_files::read_text(&path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
-        Err(error) => return Err(TraceError::Unreadable { path, error }),
-    };
-    let entries: Vec<Meta> =
-        flashd_files::from_json(&text).map_err(|error| TraceError::BadMeta { path, error })?;
-    Ok(entries.into_iter().filter_map(|meta| Some((meta.file.clone()?, meta))).collect())
-}
 
 /// Lists the traces of a folder, sorted by name. A trace that `meta.json` does not describe counts as not causal.
 ///
@@ -196,7 +166,7 @@ fn read_meta(folder: &Path) -> Result<HashMap<String, Meta>, TraceError> {
 /// A folder that cannot be read, holds no trace, two kinds of file of one name or two heads of one name, and a `meta.json` that is not a list of objects.
 pub fn list_dir(folder: &Path) -> Result<Vec<TraceEntry>, TraceError> {
     let unreadable = |error| TraceError::Unreadable { path: folder.to_path_buf(), error };
-    let meta = read_meta(folder)?;
+    let mut meta = Descriptions::read(folder)?;
     let mut entries = Vec::new();
     for file in fs::read_dir(folder).map_err(unreadable)? {
         let file = file.map_err(unreadable)?.file_name();
@@ -204,14 +174,14 @@ pub fn list_dir(folder: &Path) -> Result<Vec<TraceEntry>, TraceError> {
         let Some((name, files)) = Files::ALL.into_iter().find_map(named) else {
             continue;
         };
-        let meta = meta.get(name);
+        let meta = meta.take(name);
         let by_name = || name.split(['_', '-']).next().unwrap_or(name).to_string();
         entries.push(TraceEntry {
             name: name.to_string(),
-            model: meta.and_then(|m| m.model.clone()).unwrap_or_else(by_name),
-            causal: meta.is_some_and(|m| m.causal),
-            keys: meta.and_then(|m| m.keys),
-            d: meta.and_then(|m| m.d),
+            causal: meta.as_ref().is_some_and(|m| m.causal),
+            keys: meta.as_ref().and_then(|m| m.keys),
+            d: meta.as_ref().and_then(|m| m.d),
+            model: meta.and_then(|m| m.model).unwrap_or_else(by_name),
             folder: folder.to_path_buf(),
             files,
         });
@@ -219,6 +189,7 @@ pub fn list_dir(folder: &Path) -> Result<Vec<TraceEntry>, TraceError> {
     if entries.is_empty() {
         return Err(TraceError::Empty(folder.to_path_buf()));
     }
+    meta.all_taken(&entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>())?;
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     if let Some(same) = entries.windows(2).find(|pair| pair[0].name == pair[1].name) {
         return Err(TraceError::Ambiguous { folder: folder.to_path_buf(), name: same[0].name.clone() });
@@ -242,7 +213,7 @@ fn different_heads(folder: &Path, entries: &[TraceEntry]) -> Result<(), TraceErr
         let Ok(place) = entries.binary_search_by(|entry| entry.name.as_str().cmp(name)) else { continue };
         let stacked = &entries[place];
         // Loading reports tensors that cannot be read.
-        let heads = stacked.load_heads().map_or(0, |heads| heads.len());
+        let heads = stacked.count_heads().unwrap_or(0);
         if heads > 1 && head < heads {
             return Err(TraceError::SameHead {
                 folder: folder.to_path_buf(),
@@ -256,6 +227,11 @@ fn different_heads(folder: &Path, entries: &[TraceEntry]) -> Result<(), TraceErr
 }
 
 impl TraceEntry {
+    /// The keys that its queries see.
+    pub fn visible(&self) -> Visible {
+        Visible::new(self.causal)
+    }
+
     /// Reads the tensors, of several heads the first.
     ///
     /// # Errors
@@ -265,16 +241,54 @@ impl TraceEntry {
         Ok(self.load_heads()?.swap_remove(0))
     }
 
-    /// Reads the tensors of all its heads.
+    /// Reads the tensors of all its heads. What no query sees may be anything, and is zeros here.
     ///
     /// # Errors
     /// A file that cannot be used, or that is not what `meta.json` promises. Rows may be longer than described
     /// (padded with zeros), not shorter.
     pub fn load_heads(&self) -> Result<Vec<Trace>, TraceError> {
+        self.load_heads_as(&self.visible())
+    }
+
+    /// The same for queries that see these keys.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn load_heads_as(&self, visible: &Visible) -> Result<Vec<Trace>, TraceError> {
+        let mut traces = self.read(First::default())?;
+        for trace in &mut traces {
+            let head = std::mem::replace(&mut trace.attention, Attention::new(1, vec![], vec![], vec![]));
+            trace.attention = visible.only_seen(head)?;
+        }
+        Ok(traces)
+    }
+
+    /// The head dimension of the model, from the beginnings of the files.
+    ///
+    /// # Errors
+    /// As [`TraceEntry::load_heads`], but for the elements.
+    pub fn read_d(&self) -> Result<usize, TraceError> {
+        Ok(self.read(First { queries: Some(0), keys: Some(0) })?[0].d)
+    }
+
+    /// d_k and d_v of the rows, likewise.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_lengths(&self) -> Result<Lengths, TraceError> {
+        Ok(self.read(First { queries: Some(0), keys: Some(0) })?[0].attention.lengths())
+    }
+
+    fn count_heads(&self) -> Result<usize, TraceError> {
+        Ok(self.read(First { queries: Some(0), keys: Some(0) })?.len())
+    }
+
+    /// The first rows of all heads, as they are in the files.
+    fn read(&self, first: First) -> Result<Vec<Trace>, TraceError> {
         let file = |ending: &str| self.folder.join(format!("{}{ending}", self.name));
         let heads = match self.files {
-            Files::Npy => Layer::from_npy(&file("-q.npy"), &file("-k.npy"), &file("-v.npy"))?.heads,
-            bundle => Layer::from_bundle(&file(bundle.ending()))?.heads,
+            Files::Npy => Layer::npy_rows([&file("-q.npy"), &file("-k.npy"), &file("-v.npy")], first)?.heads,
+            bundle => Layer::bundle_rows(&file(bundle.ending()), first)?.heads,
         };
         let mismatch = |field, described, found| {
             Err(TraceError::Mismatch {
@@ -285,7 +299,7 @@ impl TraceEntry {
                 found,
             })
         };
-        let (several, keys, columns) = (heads.len() > 1, heads[0].keys, heads[0].d);
+        let (several, keys, columns) = (heads.len() > 1, heads[0].uncut().keys, heads[0].d);
         if let Some(described) = self.keys.filter(|&described| described != keys) {
             return mismatch("N", described, keys);
         }
@@ -309,9 +323,20 @@ impl TraceEntry {
 /// # Errors
 /// Those of [`list_dir`] and [`TraceEntry::load_heads`].
 pub fn load_dir(folder: &Path) -> Result<Vec<Trace>, TraceError> {
+    load_dir_as(folder, TraceEntry::visible)
+}
+
+/// The same for queries that see the keys that `visible` says of each entry.
+///
+/// # Errors
+/// As there.
+pub fn load_dir_as(
+    folder: &Path,
+    visible: impl Fn(&TraceEntry) -> Visible,
+) -> Result<Vec<Trace>, TraceError> {
     let mut traces = Vec::new();
     for entry in list_dir(folder)? {
-        traces.extend(entry.load_heads()?);
+        traces.extend(entry.load_heads_as(&visible(&entry))?);
     }
     Ok(traces)
 }

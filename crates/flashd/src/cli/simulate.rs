@@ -73,7 +73,7 @@ pub struct SimulateArgs {
     pub lengths: Option<Vec<usize>>,
     /// With --bias: a number to add to each score, .npy of shape [keys] or [queries, keys]
     ///
-    /// In natural units, after --scale; the same for all heads.
+    /// In natural units, after --scale; the same for all heads. -inf hides the key and takes --masks.
     #[arg(long, value_name = "FILE", conflicts_with = "alibi", help_heading = DATA, hide_short_help = true)]
     pub key_bias: Option<PathBuf>,
     /// With --bias: ALiBi, which subtracts SLOPE times the distance of query and key from each score

@@ -3,28 +3,46 @@
 use crate::cli::SimulateArgs;
 use crate::output::Failure;
 use flashd_simulator::Scenario;
-use flashd_workload::{Attention, Bias, Size};
+use flashd_spec::config::CoreConfig;
+use flashd_workload::{Attention, Bias, Visible};
 use std::ops::Range;
+use std::path::Path;
 
-/// What the flags ask for; nothing without them.
+/// What the flags ask for; nothing without them. Keys that a file hides are hidden in `visible`.
 ///
 /// # Errors
-/// A core that adds nothing, and a file that cannot be read or is not of the head's size.
-pub fn bias(args: &SimulateArgs, has_bias: bool, attention: &Attention) -> Result<Bias, Failure> {
+/// A core that adds nothing, or has no masks for keys that are hidden, and a file that cannot be read or is not of the head's size.
+pub fn bias(
+    args: &SimulateArgs,
+    core: &CoreConfig,
+    attention: &Attention,
+    visible: &mut Visible,
+) -> Result<Bias, Failure> {
     let all = [
         ("--key-bias", args.key_bias.is_some()),
         ("--alibi", args.alibi.is_some()),
         ("--sink", args.sink.is_some()),
     ];
     for (flag, given) in all {
-        if given && !has_bias {
+        if given && !core.bias {
             return Err(Failure::input(format!("{flag}: takes a core that adds a bias; add --bias")));
         }
     }
-    // Of a head that is cut, the file has all, and queries keep their positions.
-    let Size { queries, keys } = attention.uncut();
     match (&args.key_bias, args.alibi) {
-        (Some(path), _) => Bias::from_npy(path, queries, keys).map_err(|e| Failure::input(e.to_string())),
+        (Some(path), _) => {
+            let failure = |e: String| Failure::input(format!("--key-bias {e}"));
+            let bias = Bias::from_npy(path, attention, visible).map_err(|e| failure(e.to_string()))?;
+            match visible.hidden.iter().position(|&hidden| hidden) {
+                Some(at) if !core.masks => {
+                    let (query, key) = (at / attention.keys, at % attention.keys);
+                    Err(failure(format!(
+                        "{}: hides key {key} from query {query}, which takes a core with masks; add --masks",
+                        path.display()
+                    )))
+                }
+                _ => Ok(bias),
+            }
+        }
         (None, Some(slope)) => {
             let positions = attention.positions(args.causal_align.unwrap_or_default());
             Ok(Bias::Alibi { slope, positions })
@@ -49,12 +67,26 @@ pub fn sink(args: &SimulateArgs, place: usize, heads: usize) -> Result<Option<f3
     }
 }
 
-/// The keys that the queries of an array see, with the sink in front where there is one.
+/// The keys that the queries of an array see.
 ///
 /// # Errors
-/// A window, which leaves the sink out: an array has one range of keys for each query.
-pub fn ranges_with_sink(scenario: &Scenario) -> Result<Vec<Range<usize>>, Failure> {
-    let ranges = scenario.ranges();
+/// Hidden keys between others: an array has one range of keys for each query.
+pub fn ranges(args: &SimulateArgs, scenario: &Scenario) -> Result<Vec<Range<usize>>, Failure> {
+    scenario.visible.as_ranges(&scenario.attention).map_err(|(query, key)| {
+        Failure::input(format!(
+            "--key-bias {}: hides key {key} from query {query} between keys that it sees; with --queries or --wrapper a query sees one range \
+             of keys; leave these out",
+            args.key_bias.as_deref().unwrap_or(Path::new("")).display()
+        ))
+    })
+}
+
+/// The same with the sink in front where there is one.
+///
+/// # Errors
+/// Also a range that begins later, which leaves the sink out.
+pub fn ranges_with_sink(args: &SimulateArgs, scenario: &Scenario) -> Result<Vec<Range<usize>>, Failure> {
+    let ranges = ranges(args, scenario)?;
     if scenario.sink.is_none() {
         return Ok(ranges);
     }

@@ -69,7 +69,7 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
     let entries = list_dir(data).map_err(|e| input(e.to_string()))?;
     // Heads have cores of their own vector length, or --d says which heads are meant.
     let core = |lengths: Lengths| configuration(&args.array.selection, Some(lengths));
-    let any = core(entries[0].load().map_err(|e| input(e.to_string()))?.attention.lengths())?;
+    let any = core(entries[0].read_lengths().map_err(|e| input(e.to_string()))?)?;
     if any.score_shift.is_some() {
         return Err(Failure::input(
             "--score-shift: simulate derives it from the heads and --tensor-scale; leave it out",
@@ -92,7 +92,7 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
     let work = Work { args, results, histograms: histograms.as_ref() };
     let (start, met) = (Instant::now(), AtomicU64::new(0));
     let one = |entry: &TraceEntry| -> Result<Vec<(HeadFile, bool)>, Failure> {
-        let heads = entry.load_heads().map_err(|e| input(e.to_string()))?;
+        let heads = entry.load_heads_as(&visible(args, entry.causal)).map_err(|e| input(e.to_string()))?;
         let mut done = Vec::new();
         for head in heads {
             let config = core(head.attention.lengths())?;
@@ -174,6 +174,12 @@ fn on_all<T: Send>(
     done.into_iter().filter_map(|result| result.into_inner().unwrap_or_else(|e| e.into_inner())).collect()
 }
 
+/// The keys that a head's queries see, which its folder calls causal or not.
+fn visible(args: &SimulateArgs, causal: bool) -> Visible {
+    let align = args.causal_align.unwrap_or_default();
+    Visible { causal: args.causal || causal, align, ..Visible::default() }
+}
+
 /// What all heads have in common.
 struct Work<'a> {
     args: &'a SimulateArgs,
@@ -233,12 +239,6 @@ impl Work<'_> {
         Ok((file, false))
     }
 
-    /// The keys that a head's queries see.
-    fn visible(&self, head: &Trace) -> Visible {
-        let causal = self.args.causal || head.causal;
-        Visible { causal, align: self.args.causal_align.unwrap_or_default(), ..head.visible() }
-    }
-
     /// Scales and rounds a head.
     fn prepare(&self, config: &CoreConfig, head: Trace) -> Result<(Prepared, Scaling), Failure> {
         let name = head.name.clone();
@@ -246,7 +246,7 @@ impl Work<'_> {
             return Err(Failure::input(SMOOTH_CAPPED));
         }
         let scenario = Scenario {
-            visible: self.visible(&head),
+            visible: visible(self.args, head.causal),
             softcap: config.softcap,
             bias: Bias::None,
             sink: None,
@@ -269,7 +269,8 @@ impl Work<'_> {
     /// Of everything that a head's result depends on.
     fn digest(&self, config: &CoreConfig, head: &Trace) -> String {
         let a = &head.attention;
-        let (visible, gaps, scale) = (self.visible(head), gaps(self.args), self.args.tensor_scale);
+        let (visible, gaps, scale) =
+            (visible(self.args, head.causal), gaps(self.args), self.args.tensor_scale);
         let sizes = (a.queries, a.keys, a.lengths(), head.d);
         let mut hash = Sha256::new();
         hash.update(format!(

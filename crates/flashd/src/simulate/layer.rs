@@ -4,7 +4,7 @@ use crate::cli::SimulateArgs;
 use crate::output::{Failure, json_text, print};
 use flashd_golden::QueryResult;
 use flashd_simulator::Prepared;
-use flashd_workload::{Layer, write_npy};
+use flashd_workload::{First, Layer, write_npy};
 use serde::Serialize;
 use std::path::Path;
 
@@ -30,17 +30,17 @@ impl Outcome {
     }
 }
 
-/// Reads one head or the heads of a layer from three files or one.
+/// Reads one head or the heads of a layer from three files or one, with the rows that are asked for.
 ///
 /// # Errors
 /// Files that are missing or cannot be used.
-pub fn read(q: Option<&Path>, k: Option<&Path>, v: Option<&Path>) -> Result<Layer, Failure> {
+pub fn read(q: Option<&Path>, k: Option<&Path>, v: Option<&Path>, first: First) -> Result<Layer, Failure> {
     let Some(q) = q else {
         return Err(Failure::input("--q is missing"));
     };
     let tensor = |e: flashd_workload::TensorError| Failure::input(e.to_string());
     match (k, v) {
-        (Some(k), Some(v)) => Layer::from_npy(q, k, v).map_err(tensor),
+        (Some(k), Some(v)) => Layer::npy_rows([q, k, v], first).map_err(tensor),
         (None, None) => {
             let is = |ending| q.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
             if !is("npz") && !is("safetensors") {
@@ -48,7 +48,7 @@ pub fn read(q: Option<&Path>, k: Option<&Path>, v: Option<&Path>) -> Result<Laye
                     "--k and --v are missing (only .npz and .safetensors hold all three)",
                 ));
             }
-            Layer::from_bundle(q).map_err(tensor)
+            Layer::bundle_rows(q, first).map_err(tensor)
         }
         _ => Err(Failure::input("--k and --v go together")),
     }
@@ -56,11 +56,12 @@ pub fn read(q: Option<&Path>, k: Option<&Path>, v: Option<&Path>) -> Result<Laye
 
 /// Reads the heads, each with as many queries and keys as are asked for.
 pub fn load(args: &SimulateArgs) -> Result<Layer, Failure> {
-    let layer = read(args.q.as_deref(), args.k.as_deref(), args.v.as_deref())?;
-    let first = &layer.heads[0];
+    let first = First { queries: args.first_queries, keys: args.first_keys };
+    let layer = read(args.q.as_deref(), args.k.as_deref(), args.v.as_deref(), first)?;
+    let whole = layer.heads[0].uncut();
     for (flag, n, available) in [
-        ("--first-queries", args.first_queries, first.queries),
-        ("--first-keys", args.first_keys, first.keys),
+        ("--first-queries", args.first_queries, whole.queries),
+        ("--first-keys", args.first_keys, whole.keys),
     ] {
         if n.is_some_and(|n| n == 0 || n > available) {
             return Err(Failure::input(format!("{flag}: {} is outside 1 to {available}", n.unwrap_or(0))));

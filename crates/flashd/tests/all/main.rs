@@ -37,4 +37,5 @@ mod smooth;
 mod sweep;
 mod testbench;
 mod traffic;
+mod unseen;
 mod wrapper;

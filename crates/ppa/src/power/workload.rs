@@ -117,7 +117,7 @@ pub(super) fn heads(d: usize, folder: &Path) -> Result<(usize, Vec<Trace>), Powe
     for entry in list_dir(folder)? {
         let width = match entry.d {
             Some(d) => d,
-            None => entry.load()?.d,
+            None => entry.read_d()?,
         };
         by_width.entry(width).or_default().push(entry);
     }

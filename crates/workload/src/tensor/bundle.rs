@@ -3,21 +3,23 @@
 use super::element::Element;
 use super::error::{Place, Problem, TensorError};
 use super::npy;
-use super::{Rank, Role, Tensor};
-use safetensors::SafeTensors;
-use std::io::{Cursor, Read};
+use super::read::{Data, First, Rank, Role, Tensor, Wanted};
+use super::stream::{Inflated, Stream};
+use safetensors::tensor::Metadata;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use zip::ZipArchive;
 
 /// Most bytes that one byte of an archive can stand for (deflate). An entry that announces more is not read.
 const MAX_EXPANSION: u64 = 1032;
 
-/// Reads the three tensors of a bundle, in the order of [`Role::ALL`].
-pub(super) fn read(path: &Path, rank: Rank) -> Result<[Tensor; 3], TensorError> {
+/// Reads the three tensors of a bundle, q, k and v, with the rows that are asked for.
+pub(super) fn read(path: &Path, rank: Rank, first: First) -> Result<[Tensor; 3], TensorError> {
     let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {
-        Some("npz") => read_npz(path, rank, &npy::read_file(path)?),
-        Some("safetensors") => read_safetensors(path, rank, &npy::read_file(path)?),
+        Some("npz") => read_npz(path, rank, first),
+        Some("safetensors") => read_safetensors(path, rank, first),
         _ => Err(Place::file(path).error(Problem::UnknownBundle)),
     }
 }
@@ -32,45 +34,68 @@ fn find(names: &[String], wanted: &'static str) -> Result<String, Problem> {
     }
 }
 
-fn read_npz(path: &Path, rank: Rank, bytes: &[u8]) -> Result<[Tensor; 3], TensorError> {
+/// What NumPy puts behind the names of arrays; it reads them without, too.
+const ENDING: &str = ".npy";
+
+fn read_npz(path: &Path, rank: Rank, first: First) -> Result<[Tensor; 3], TensorError> {
     let file = Place::file(path);
     let bad = |e: std::io::Error| Problem::BadArchive { kind: ".npz", reason: e.to_string() };
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|e| file.error(bad(e.into())))?;
-    let entries: Result<Vec<_>, _> = archive.file_names().collect();
+    let damaged = |reason: &str| Problem::BadArchive { kind: ".npz", reason: reason.into() };
+    let (mut headers, length) = npy::open(path)?;
+    let (stream, _) = npy::open(path)?;
+    let mut archive = ZipArchive::new(stream).map_err(|e| file.error(bad(e.into())))?;
+    if archive.has_duplicate_names() {
+        let reason = "it holds entries of one name; was it appended to? Write it anew";
+        return Err(file.error(damaged(reason)));
+    }
+    let entries: Result<Vec<_>, _> = archive.file_names().map(|name| name.map(String::from)).collect();
     let entries = entries.map_err(|e| file.error(bad(e.into())))?;
     let mut names: Vec<String> =
-        entries.iter().filter_map(|name| name.strip_suffix(".npy")).map(str::to_string).collect();
+        entries.iter().map(|name| name.strip_suffix(ENDING).unwrap_or(name).to_string()).collect();
     names.sort();
     let mut entry = |role: Role| {
         let name = find(&names, role.name()).map_err(|problem| file.error(problem))?;
         let place = Place::entry(path, &name);
         let failed = |e| place.error(bad(e));
-        let mut entry = archive.by_name(&format!("{name}.npy")).map_err(|e| failed(e.into()))?;
-        if !same_headers(bytes, entry.header_start(), entry.central_header_start()).unwrap_or(false) {
-            let reason = "its two headers differ; the archive is damaged".into();
-            return Err(place.error(Problem::BadArchive { kind: ".npz", reason }));
+        let with_ending = format!("{name}{ENDING}");
+        let in_archive = if entries.contains(&with_ending) { &with_ending } else { &name };
+        let entry = archive.by_name(in_archive).map_err(|e| failed(e.into()))?;
+        if !same_headers(&mut headers, entry.header_start(), entry.central_header_start()).unwrap_or(false) {
+            return Err(place.error(damaged("its two headers differ; the archive is damaged")));
         }
-        let header = npy::read_header(&mut entry).map_err(|problem| place.error(problem))?;
-        let size = entry.size().saturating_sub(header.preamble);
-        if header.data_bytes() != Some(size) || size > MAX_EXPANSION * bytes.len() as u64 {
-            return Err(place.error(header.wrong_size(size)));
+        let size = entry.size();
+        let mut stream = Inflated(entry);
+        let header = npy::read_header(&mut stream).map_err(|problem| place.error(problem))?;
+        let held = size.saturating_sub(header.preamble);
+        if held > MAX_EXPANSION.saturating_mul(length) {
+            return Err(place.error(header.wrong_size(held)));
         }
-        let mut data = Vec::new();
-        // One byte more than there is: the archive's reader checks the CRC where the entry ends.
-        entry.take(size + 1).read_to_end(&mut data).map_err(failed)?;
-        Tensor::new(place.clone(), role, rank, &header, &data)
+        let data = Data { header, stream: &mut stream, held, failed: &bad };
+        Tensor::read(place.clone(), Wanted { role, rank, first }, data)
     };
     Ok([entry(Role::Q)?, entry(Role::K)?, entry(Role::V)?])
 }
 
+/// A header of an entry with its name and extra field: `fixed` bytes, the lengths of both being at `lengths`.
+fn header(file: &mut BufReader<File>, start: u64, fixed: usize, lengths: usize) -> Option<Vec<u8>> {
+    file.seek(SeekFrom::Start(start)).ok()?;
+    let mut bytes = vec![0; fixed];
+    file.read_exact(&mut bytes).ok()?;
+    let half = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
+    let whole = fixed + half(lengths) + half(lengths + 2);
+    bytes.resize(whole, 0);
+    file.read_exact(&mut bytes[fixed..]).ok()?;
+    Some(bytes)
+}
+
 /// Whether the header before an entry says what its copy in the directory says; none where one is cut. The archive's
 /// reader looks at the copy alone.
-fn same_headers(bytes: &[u8], local: u64, central: u64) -> Option<bool> {
+fn same_headers(file: &mut BufReader<File>, local: u64, central: u64) -> Option<bool> {
     /// Sizes and CRC come behind the data.
     const STREAMED: u16 = 1 << 3;
     /// The sizes are in a field of 64 bits each.
     const IN_FIELD: u32 = u32::MAX;
-    let (local, central) = (bytes.get(local as usize..)?, bytes.get(central as usize..)?);
+    let (local, central) = (&header(file, local, 30, 26)?[..], &header(file, central, 46, 28)?[..]);
     let half = |from: &[u8], at: usize| Some(u16::from_le_bytes(from.get(at..at + 2)?.try_into().ok()?));
     let word = |from: &[u8], at: usize| Some(u32::from_le_bytes(from.get(at..at + 4)?.try_into().ok()?));
     // Version, flags and method, time and date; then CRC and both sizes; then the name. There is one disk.
@@ -101,30 +126,87 @@ fn same_headers(bytes: &[u8], local: u64, central: u64) -> Option<bool> {
     Some(same)
 }
 
-fn read_safetensors(path: &Path, rank: Rank, bytes: &[u8]) -> Result<[Tensor; 3], TensorError> {
+/// Longest header of a `.safetensors` file, as its own reader has it.
+const MAX_HEADER: u64 = 100_000_000;
+
+/// The description of a `.safetensors` file, and the bytes before its data.
+fn safetensors_header(file: &mut BufReader<File>, length: u64) -> Result<(Metadata, u64), String> {
+    let cut = "the file ends inside its header";
+    let mut bytes = [0; 8];
+    file.read_exact(&mut bytes).map_err(|_| cut)?;
+    let header = u64::from_le_bytes(bytes);
+    if header > MAX_HEADER {
+        return Err(format!("its header is {header} bytes long, and {MAX_HEADER} is the limit"));
+    }
+    let preamble = 8 + header;
+    if preamble > length {
+        return Err(cut.into());
+    }
+    let mut text = vec![0; header as usize];
+    file.read_exact(&mut text).map_err(|e| e.to_string())?;
+    let text = String::from_utf8(text).map_err(|_| "its header is not text in UTF-8")?;
+    let metadata: Metadata = flashd_files::from_json(&text).map_err(|e| format!("its header: {e}"))?;
+    match preamble.checked_add(metadata.data_len() as u64) == Some(length) {
+        true => Ok((metadata, preamble)),
+        false => Err(format!(
+            "its header announces {} bytes of data, and {} follow it",
+            metadata.data_len(),
+            length - preamble
+        )),
+    }
+}
+
+fn read_safetensors(path: &Path, rank: Rank, first: First) -> Result<[Tensor; 3], TensorError> {
     let file = Place::file(path);
-    let bad = |e: safetensors::SafeTensorError| {
-        file.error(Problem::BadArchive { kind: ".safetensors", reason: e.to_string() })
-    };
-    let bundle = SafeTensors::deserialize(bytes).map_err(bad)?;
-    let mut names: Vec<String> = bundle.names().into_iter().map(str::to_string).collect();
+    let bad = |reason: String| file.error(Problem::BadArchive { kind: ".safetensors", reason });
+    let (mut stream, length) = npy::open(path)?;
+    let (metadata, preamble) = safetensors_header(&mut stream, length).map_err(bad)?;
+    let mut names = metadata.offset_keys();
     names.sort();
-    let entry = |role: Role| {
+    let mut entry = |role: Role| {
         let name = find(&names, role.name()).map_err(|problem| file.error(problem))?;
         let place = Place::entry(path, &name);
-        let view = bundle.tensor(&name).map_err(bad)?;
+        let info = metadata.info(&name).ok_or_else(|| bad(format!("no entry '{name}'")))?;
         let known = || Element::ALL.map(|element| element.safetensors().to_string()).join(", ");
-        let element = Element::find(|element| element.safetensors() == view.dtype()).ok_or_else(|| {
-            place.error(Problem::WrongType { found: view.dtype().to_string(), known: known() })
+        let element = Element::find(|element| element.safetensors() == info.dtype).ok_or_else(|| {
+            place.error(Problem::WrongType { found: info.dtype.to_string(), known: known() })
         })?;
         let header = npy::Header {
             element,
             big_endian: false,
             fortran_order: false,
-            shape: view.shape().iter().map(|&size| size as u64).collect(),
+            shape: info.shape.iter().map(|&size| size as u64).collect(),
             preamble: 0,
         };
-        Tensor::new(place, role, rank, &header, view.data())
+        let (from, to) = info.data_offsets;
+        stream
+            .seek(SeekFrom::Start(preamble + from as u64))
+            .map_err(|e| place.error(Problem::Unreadable(e)))?;
+        let mut part = Part { stream: &mut stream, left: (to - from) as u64 };
+        let held = part.left;
+        let data = Data { header, stream: &mut part, held, failed: &Problem::Unreadable };
+        Tensor::read(place, Wanted { role, rank, first }, data)
     };
     Ok([entry(Role::Q)?, entry(Role::K)?, entry(Role::V)?])
+}
+
+/// A part of a file.
+struct Part<'a> {
+    stream: &'a mut BufReader<File>,
+    left: u64,
+}
+
+impl Read for Part<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.stream.by_ref().take(self.left).read(buffer)?;
+        self.left -= read as u64;
+        Ok(read)
+    }
+}
+
+impl Stream for Part<'_> {
+    fn skip(&mut self, bytes: u64) -> std::io::Result<()> {
+        self.left = self.left.checked_sub(bytes).ok_or(std::io::ErrorKind::UnexpectedEof)?;
+        self.stream.skip(bytes)
+    }
 }

@@ -60,6 +60,15 @@ impl Element {
         }
     }
 
+    /// The least finite number, where libraries add it to scores as a mask in place of minus infinity.
+    pub(super) fn least(self) -> f64 {
+        match self {
+            Element::F16 => -65504.0,
+            Element::F32 | Element::Bf16 | Element::F64 => f32::MIN.into(),
+            Element::F8E5m2 | Element::F8E4m3 => f64::NEG_INFINITY,
+        }
+    }
+
     pub(super) fn bytes(self) -> usize {
         match self {
             Element::F8E5m2 | Element::F8E4m3 => 1,

@@ -101,7 +101,7 @@ pub enum Problem {
         shape: Vec<u64>,
     },
     /// More or fewer bytes than the header announces.
-    #[error("announces shape {shape:?}, {}, but holds {found} bytes of data; it is damaged", bytes(*.announced))]
+    #[error("announces shape {shape:?}, {}, but holds {found} bytes of data; {}", bytes(*.announced), damage(*.announced, *.found))]
     WrongSize {
         /// As announced.
         shape: Vec<u64>,
@@ -109,6 +109,12 @@ pub enum Problem {
         announced: Option<u64>,
         /// Bytes that are there.
         found: u64,
+    },
+    /// More than memory holds.
+    #[error("takes {} of memory, which are not to be had; ask for fewer rows (--first-queries, --first-keys)", bytes(*.needed))]
+    TooLarge {
+        /// Bytes, none if that number overflows.
+        needed: Option<u64>,
     },
     /// NaN or infinity, or a float64 beyond the range of float32.
     #[error("{}row {row}, column {column} is {value}; every element must be a finite float32", in_head(*.head))]
@@ -218,6 +224,13 @@ fn bytes(announced: Option<u64>) -> String {
     match announced {
         Some(bytes) => format!("{bytes} bytes"),
         None => "more bytes than a file can have".to_string(),
+    }
+}
+
+fn damage(announced: Option<u64>, found: u64) -> &'static str {
+    match announced.is_some_and(|announced| announced < found) {
+        true => "one array alone is needed",
+        false => "it is damaged",
     }
 }
 

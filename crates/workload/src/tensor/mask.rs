@@ -1,7 +1,7 @@
 //! An additive mask from a file.
 
-use super::error::{Place, Problem, TensorError};
-use super::npy;
+use super::error::{Problem, TensorError};
+use super::read::with_npy;
 use std::path::Path;
 
 /// Reads what is added to the scores of `queries` queries and `keys` keys from a `.npy` file of shape `[queries, keys]`, or `[keys]` for
@@ -10,32 +10,21 @@ use std::path::Path;
 /// # Errors
 /// Names the file, what is wrong with it and what would be right; NaN and +inf are refused.
 pub fn read_mask(path: &Path, queries: usize, keys: usize) -> Result<Vec<f64>, TensorError> {
-    let place = Place::file(path);
-    let bytes = npy::read_file(path)?;
-    let mut rest = bytes.as_slice();
-    let header = npy::read_header(&mut rest).map_err(|problem| place.error(problem))?;
-    let rows = match header.shape[..] {
-        [n] if n == keys as u64 => 1,
-        [m, n] if m == queries as u64 && n == keys as u64 => queries,
-        _ => return Err(place.error(Problem::MaskShape { shape: header.shape.clone(), queries, keys })),
-    };
-    if header.data_bytes() != Some(rest.len() as u64) {
-        return Err(place.error(header.wrong_size(rest.len() as u64)));
-    }
-    let mut mask = Vec::with_capacity(queries * keys);
-    for row in 0..rows {
-        for column in 0..keys {
-            let value = header
-                .value(rest, if header.fortran_order { column * rows + row } else { row * keys + column });
-            if value.is_nan() || value == f64::INFINITY {
-                return Err(place.error(Problem::NoMask { row, column, value }));
+    with_npy(path, |place, mut data| {
+        let rows = match data.header.shape[..] {
+            [n] if n == keys as u64 => 1,
+            [m, n] if m == queries as u64 && n == keys as u64 => queries,
+            _ => {
+                let shape = data.header.shape.clone();
+                return Err(place.error(Problem::MaskShape { shape, queries, keys }));
             }
-            mask.push(value);
+        };
+        let mask = data.table(rows, keys).map_err(|problem| place.error(problem))?;
+        if let Some(at) = mask.iter().position(|&value| value.is_nan() || value == f64::INFINITY) {
+            let (row, column, value) = (at / keys, at % keys, mask[at]);
+            return Err(place.error(Problem::NoMask { row, column, value }));
         }
-    }
-    // One row is that of every query.
-    if rows < queries {
-        mask = mask.repeat(queries);
-    }
-    Ok(mask)
+        // One row is that of every query.
+        Ok(if rows < queries { mask.repeat(queries) } else { mask })
+    })
 }

@@ -11,7 +11,8 @@
 use super::element::Element;
 use super::error::{Place, Problem, TensorError};
 use npyz::WriterBuilder;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 /// The longest header that is read; numpy's own limit.
@@ -35,15 +36,17 @@ impl Header {
         self.shape.iter().try_fold(bytes, |bytes, &n| bytes.checked_mul(n))
     }
 
-    /// The element at a place of the data, which must have it. Exact: f64 holds all of them.
-    pub(super) fn value(&self, data: &[u8], index: usize) -> f64 {
+    /// Shows the elements of bytes, each with its place. Exact: f64 holds all of them.
+    pub(super) fn values(&self, bytes: &[u8], put: &mut dyn FnMut(usize, f64)) {
         let width = self.element.bytes();
-        let mut bytes = [0; 8];
-        bytes[..width].copy_from_slice(&data[index * width..][..width]);
-        if self.big_endian {
-            bytes[..width].reverse();
+        for (i, bytes) in bytes.chunks_exact(width).enumerate() {
+            let mut le = [0; 8];
+            le[..width].copy_from_slice(bytes);
+            if self.big_endian {
+                le[..width].reverse();
+            }
+            put(i, self.element.value(&le[..width]));
         }
-        self.element.value(&bytes[..width])
     }
 
     pub(super) fn wrong_size(&self, found: u64) -> Problem {
@@ -138,14 +141,13 @@ fn parse(text: &str) -> Result<Header, Problem> {
 
 /// What a description of the elements stands for, and whether the most significant byte comes first.
 fn element(descr: &str) -> Result<(Element, bool), Problem> {
-    let big_endian = match descr.as_bytes().first() {
-        Some(b'<') => false,
-        Some(b'>') => true,
-        // Bytes without an order.
-        Some(b'|') if descr == "|V2" || descr == "|V1" => false,
-        _ => return Err(wrong_type(&format!("'{descr}'"))),
+    // Without an order it is the machine's that reads, as for NumPy: here little endian.
+    let (big_endian, name) = match descr.as_bytes().first() {
+        Some(b'>') => (true, &descr[1..]),
+        Some(b'<' | b'=' | b'|') => (false, &descr[1..]),
+        _ => (false, descr),
     };
-    match &descr[1..] {
+    match name {
         // numpy knows the types of ml_dtypes by their size only; of one byte there are many.
         "V1" => Err(Problem::Nameless(format!("'{descr}'"))),
         name => Element::find(|element| element.npy() == Some(name))
@@ -207,7 +209,9 @@ pub fn npy_bytes(shape: &[usize], data: &[f32]) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a whole file.
-pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, TensorError> {
-    flashd_files::read(path).map_err(|e| Place::file(path).error(Problem::Unreadable(e)))
+/// Opens a file; its length is in bytes.
+pub(super) fn open(path: &Path) -> Result<(BufReader<File>, u64), TensorError> {
+    let unreadable = |e| Place::file(path).error(Problem::Unreadable(e));
+    let (file, length) = flashd_files::open(path).map_err(unreadable)?;
+    Ok((BufReader::with_capacity(1 << 16, file), length))
 }

@@ -10,6 +10,7 @@ mod integers;
 mod quantise;
 mod references;
 mod round;
+mod rows;
 mod synthetic;
 mod tensor;
 mod traces;

@@ -73,9 +73,7 @@ fn error(folder: &Path) -> String {
 
 #[test]
 fn a_folder_needs_no_description() {
-    for meta in
-        [None, Some("[]"), Some(r#"[{"stream": "osc6", "N": 256}, {"file": "other", "causal": true}]"#)]
-    {
+    for meta in [None, Some("[]"), Some(r#"[{"stream": "osc6", "N": 256, "anything": [1]}]"#)] {
         let folder = folder(meta);
         let traces = load_dir(folder.path()).unwrap();
         assert_eq!(traces.len(), 1);
@@ -121,6 +119,44 @@ fn bad_folders_are_described() {
         format!("DIR/meta.json: {name} has d = 16 here, but 8 in its files")
     );
     assert!(with("{").starts_with("DIR/meta.json: is not a list of traces: "));
+    for (meta, problem) in [
+        (
+            r#"[{"file": "NAME"}, {"file": "other", "causal": true}]"#,
+            "entry 2: no head is called other; files other-q.npy, other.npz or other.safetensors are needed, or leave the entry out",
+        ),
+        (
+            r#"[{"file": "NAME-q.npy", "causal": true}]"#,
+            "entry 1: no head is called NAME-q.npy; the name of the head is NAME",
+        ),
+        (
+            r#"[{"file": "NAME", "causal": true}, {"file": "NAME", "causal": false}]"#,
+            "entry 2: describes NAME, as entry 1 does; one entry is needed",
+        ),
+        (r#"[{"causal": true}]"#, "entry 1: has no file; "),
+        (
+            r#"[{"file": "NAME", "casual": true}]"#,
+            "is not a list of traces: [0]: casual: unknown field `casual`, expected one of `file`, `model`, `causal`, `N`, `d`, `layer`, `head`, `prompt`, `prompt_tokens`, `generated`, `text`, `recheck`, `cut_from`, `notes`",
+        ),
+        (
+            r#"[{"file": "NAME", "causal": "yes"}]"#,
+            "is not a list of traces: [0]: causal: invalid type: string \"yes\", expected a boolean",
+        ),
+        (
+            r#"[{"file": "NAME", "N": 6.5}]"#,
+            "is not a list of traces: [0]: N: invalid type: floating point `6.5`, expected usize",
+        ),
+        (
+            r#"[{"file": "NAME", "causal": true, "causal": false}]"#,
+            "is not a list of traces: [0]: field `causal` is there twice; one is needed at line 1 column",
+        ),
+        (r#"[7]"#, "is not a list of traces: [0]: invalid type: integer `7`, expected struct Meta"),
+    ] {
+        let told = with(&meta.replace("NAME", name));
+        assert!(
+            told.starts_with(&format!("DIR/meta.json: {}", problem.replace("NAME", name))),
+            "{meta}: {told}"
+        );
+    }
     let empty = tempfile::tempdir().unwrap();
     assert_eq!(
         error(empty.path()),
