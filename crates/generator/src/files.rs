@@ -70,8 +70,33 @@ pub struct Manifest<C = CoreConfig> {
     pub transfer_cycles: Option<usize>,
     /// Widths of internal quantities in bits.
     pub widths: BTreeMap<String, u32>,
+    /// The state, of a core with partial results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<StateEntry>,
     /// Distinct modules, the top first.
     pub modules: Vec<ModuleEntry>,
+}
+
+/// What a state is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StateEntry {
+    /// Base of the logarithms L and m: 2.
+    pub logarithm_base: u32,
+    /// Its scalars, in the order of the ports.
+    pub scalars: Vec<ScalarEntry>,
+}
+
+/// A scalar of a state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScalarEntry {
+    /// `lse`, `room`, `m` or `l`.
+    pub name: String,
+    /// Bits; `lse` and `m` are in two's complement.
+    pub width: u32,
+    /// Of these the fraction.
+    pub fraction_bits: u32,
+    /// The word in the state that stands for no key.
+    pub no_key: u64,
 }
 
 /// Clock period of the constraint file in ns: 500 MHz, the paper's clock.
@@ -258,12 +283,26 @@ pub(crate) fn manifest<C>(
         initiation_interval: 1,
         transfer_cycles: None,
         widths: widths.into_iter().map(|(k, v)| (k.to_string(), v)).collect(),
+        state: config.partial.then(|| state(config, &n)),
         modules: emitted
             .modules
             .iter()
             .map(|m| ModuleEntry { name: m.name.clone(), instances: m.instances })
             .collect(),
     }
+}
+
+/// The state of a core with partial results.
+fn state(config: &CoreConfig, n: &Numerics) -> StateEntry {
+    let no_key = n.no_key(config).unwrap_or_default();
+    let scalars = config.state_scalars().iter().zip(n.scalar_bits(config)).zip(n.scalar_fractions(config));
+    let scalar = |(((name, width), fraction_bits), no_key): (((&&str, u32), u32), u64)| ScalarEntry {
+        name: name.to_string(),
+        width,
+        fraction_bits,
+        no_key,
+    };
+    StateEntry { logarithm_base: 2, scalars: scalars.zip(no_key).map(scalar).collect() }
 }
 
 /// Clock of a stream wrapper, by the name that AXI gives it.

@@ -52,7 +52,7 @@ pub use files::write_all;
 pub use error::GenerateError;
 // The manifests that they write.
 pub use axis::{Stream, StreamSignal, WrapperManifest};
-pub use files::{Manifest, ModuleEntry, Port};
+pub use files::{Manifest, ModuleEntry, Port, ScalarEntry, StateEntry};
 // Testbenches that read test vectors.
 pub use cocotb::{CocotbBench, cocotb_file};
 pub use testbench::{inside_expressions, testbench_files, vector_file_name};

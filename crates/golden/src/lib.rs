@@ -44,6 +44,7 @@ mod scalar_path;
 mod scaled;
 mod single;
 mod softcap;
+mod state;
 mod steps;
 mod vector;
 

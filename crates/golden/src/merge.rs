@@ -31,14 +31,15 @@ impl Merge {
         Merge { config: config.clone(), base2: Base2::new(&numerics), merge, numerics }
     }
 
-    /// Merges two partial results. If one is `None`, the other is returned unchanged.
+    /// Merges two partial results. If one is `None` or [stands for no key](PartialState::no_key), the other is returned unchanged.
     pub fn merge(&self, a: Option<&PartialState>, b: Option<&PartialState>) -> Option<PartialState> {
         self.merged(a, b).0
     }
 
     /// [`Merge::merge`], and whether FA2's fixed-point sum exceeds what the accumulators hold.
     fn merged(&self, a: Option<&PartialState>, b: Option<&PartialState>) -> (Option<PartialState>, bool) {
-        match (a, b) {
+        let with_keys = |state: &&PartialState| !state.is_no_key(&self.config, &self.numerics);
+        match (a.filter(with_keys), b.filter(with_keys)) {
             (Some(a), Some(b)) => {
                 let (state, overflow) = match (self.config.design(), self.config.kind().arithmetic) {
                     (Design::FlashD, _) => (self.flash_d(a, b), false),
@@ -47,6 +48,7 @@ impl Merge {
                 };
                 (Some(state), overflow)
             }
+            (None, None) => (a.or(b).cloned(), false),
             (one, other) => (one.or(other).cloned(), false),
         }
     }

@@ -57,6 +57,9 @@ pub enum StepError {
     NoPartial,
 }
 
+/// The step of a key that is masked, and of a state that stands for no key.
+const NOTHING: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
+
 /// A core's model between two steps.
 pub struct Stepper {
     model: Model,
@@ -99,7 +102,8 @@ impl Stepper {
         Ok(())
     }
 
-    /// Starts the query from a partial result, before its first key.
+    /// Starts the query from a partial result, before its first key. One that [stands for no key](PartialState::no_key) is no step, as a host
+    /// does not send it: the query stays empty.
     ///
     /// # Errors
     /// [`StepError::NoQuery`], [`StepError::NoPartial`], [`StepError::Length`] or [`StepError::Width`].
@@ -113,6 +117,9 @@ impl Stepper {
         within("o", &partial.o, config.accumulator_bits())?;
         for (&scalar, bits) in partial.scalars.iter().zip(self.model.numerics().scalar_bits(config)) {
             within("state", &[scalar], bits)?;
+        }
+        if partial.is_no_key(self.config(), self.model.numerics()) {
+            return Ok(NOTHING);
         }
         self.steps += 1;
         Ok(self.core.restore(partial))
@@ -147,7 +154,7 @@ impl Stepper {
         within("bias", &[bias], BIAS.width())?;
         self.steps += 1;
         if masked {
-            return Ok(Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None });
+            return Ok(NOTHING);
         }
         let [_, k, _] = rows(self.config(), self.model.numerics(), [&[], k, &[]]);
         let dot = self.model.dots_of_rows(query, &k.words)[0];
@@ -180,10 +187,14 @@ impl Stepper {
         self.due
     }
 
-    /// The state as the core's registers hold it. The scalars are zeros before the first step, and in cores that cannot have partial
-    /// results.
+    /// The state as the core's registers hold it; before the first key that the query sees the one that [stands for no
+    /// key](PartialState::no_key). The scalars are zeros in cores that cannot have partial results.
     pub fn state(&self) -> PartialState {
-        self.core.state()
+        let nothing = || PartialState { scalars: [0; 2], o: vec![0; self.config().dv()] };
+        self.core
+            .state()
+            .or_else(|| PartialState::no_key(self.config(), self.model.numerics()))
+            .unwrap_or_else(nothing)
     }
 
     /// The result if the last key were the query's last.
@@ -225,7 +236,8 @@ trait AnyCore: Send {
     fn restore(&mut self, partial: &PartialState) -> Step;
     fn key(&mut self, key: KeyScore, special: bool) -> Step;
     fn value(&mut self, v: &[u64], special: bool);
-    fn state(&self) -> PartialState;
+    /// None without a key.
+    fn state(&self) -> Option<PartialState>;
     fn result(&self) -> QueryResult;
 }
 
@@ -316,9 +328,9 @@ where
         self.result.saturated += self.lanes.step(op, &mut self.o, &v);
     }
 
-    fn state(&self) -> PartialState {
+    fn state(&self) -> Option<PartialState> {
         let o = self.o.iter().map(|&o| self.lanes.bits(o)).collect();
-        PartialState { scalars: self.state.map_or([0; 2], |state| self.recurrence.save(state)), o }
+        Some(PartialState { scalars: self.recurrence.save(self.state?), o })
     }
 
     fn result(&self) -> QueryResult {
@@ -327,7 +339,7 @@ where
             result.o = vec![0; self.o.len()];
             return result;
         }
-        result.state = (self.partial && self.state.is_some()).then(|| self.state());
+        result.state = if self.partial { self.state() } else { None };
         let ending = self.recurrence.ending(self.state);
         for &o in &self.o {
             let (rounded, over) = self.lanes.result(ending, o, self.v_exponent);

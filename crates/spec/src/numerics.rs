@@ -12,6 +12,7 @@
 //! gives octave k (IA + 1 bits) and fraction f.
 
 mod budget;
+mod state;
 mod sum;
 mod tables;
 

@@ -25,6 +25,7 @@ mod ranged;
 mod rounding;
 mod shared_log;
 mod speed;
+mod states;
 mod units;
 mod update;
 mod vector;
