@@ -18,6 +18,7 @@ class Core:
     bias: bool
     has_v_exponent: bool
     state_widths: list[tuple[str, int]]
+    no_key: tuple[list[int], list[int]]
     latency: int
     v_step_latency: int
     @staticmethod
@@ -38,6 +39,8 @@ class Core:
     def files(self, prefix: Optional[str] = None) -> list[tuple[str, str]]: ...
     def write(self, folder: str | PathLike[str], prefix: Optional[str] = None) -> list[str]: ...
     def steps(self) -> Steps: ...
+    def merge(self, a: tuple[list[int], list[int]], b: tuple[list[int], list[int]]) -> tuple[list[int], list[int]]: ...
+    def log_sum_exp(self, scalars: list[int]) -> float: ...
 
 class Steps:
     """A core one step at a time, on encodings."""

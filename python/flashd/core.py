@@ -1,6 +1,7 @@
 """A core with arrays of any library: shapes, types of elements, heads."""
 
 import json
+import operator
 import warnings
 from dataclasses import dataclass, field
 
@@ -25,6 +26,17 @@ def _as_it_is(o):
     return o
 
 
+def _numpy(name, x):
+    """Any array as one of NumPy's, whatever its elements."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise ValueError(f"{name}: a masked array; pass filled(...) of it, and what is masked as mask")
+    try:
+        return np.asarray(x) if hasattr(x, "__array__") or not hasattr(x, "__dlpack__") else np.from_dlpack(x)
+    except (TypeError, ValueError, BufferError) as e:
+        # Ragged lists, among others.
+        raise ValueError(f"{name}: is no array: {e}") from None
+
+
 def _array(name, x):
     """Any array as float32, and a function that makes results of the same kind."""
     # To look at an array closely takes as long as a short query does.
@@ -37,10 +49,7 @@ def _array(name, x):
             raise ValueError(f"{name}: elements of type {x.dtype}; floating-point numbers are needed")
         like = lambda o: torch.from_numpy(o).to(device=x.device, dtype=x.dtype)  # noqa: E731
         return x.detach().to(device="cpu", dtype=torch.float32).numpy(), like
-    if hasattr(x, "__array__") or not hasattr(x, "__dlpack__"):
-        array = np.asarray(x)
-    else:
-        array = np.from_dlpack(x)
+    array = _numpy(name, x)
     kind, float_name = array.dtype.kind, array.dtype.name
     # bfloat16 and float8 of ml_dtypes are void to NumPy. Lists of numbers may be whole numbers.
     listed = isinstance(x, (list, tuple)) and kind in "iu"
@@ -49,6 +58,60 @@ def _array(name, x):
     dtype = _FLOAT32 if listed else array.dtype
     with np.errstate(over="ignore"):
         return array.astype(np.float32, copy=False), lambda o: o.astype(dtype, copy=False)
+
+
+def _words(name, x):
+    """Encodings as unsigned integers of 64 bits: nothing is cut off."""
+    x = _numpy(name, x.detach().cpu().numpy() if _is_torch(x) else x)
+    if x.dtype.kind not in "iu":
+        raise ValueError(f"{name}: elements of type {x.dtype.name}; encodings are whole numbers, as encode gives them (or x.view(numpy.uint16))")
+    if x.dtype.kind == "i" and (x < 0).any():
+        raise ValueError(f"{name}: {x[x < 0][0]} is below 0; encodings are unsigned, as x.view(numpy.uint{8 * x.dtype.itemsize}) makes them")
+    return np.ascontiguousarray(x, dtype=np.uint64).reshape(x.shape)
+
+
+def _whole(name, x, least):
+    """A whole number, not below the least one."""
+    if isinstance(x, (bool, np.bool_)):
+        raise TypeError(f"{name}: {x} is no whole number")
+    try:
+        x = operator.index(x)
+    except TypeError:
+        raise TypeError(f"{name}: {x!r} is no whole number") from None
+    if not least <= x < 1 << 63:
+        raise ValueError(f"{name}: {x} is outside {least} to 2**63 - 1")
+    return x
+
+
+def _lengths(name, x):
+    """Whole numbers, none below 0."""
+    x = _numpy(name, x)
+    if x.dtype.kind not in "iu" or (x < 0).any():
+        raise ValueError(f"{name}: whole numbers are needed, none below 0")
+    return x
+
+
+def _flag(name, x):
+    if not isinstance(x, (bool, np.bool_)):
+        raise TypeError(f"{name}: {x!r} is neither True nor False")
+    return bool(x)
+
+
+def _scale(x):
+    if isinstance(x, str):
+        return x
+    if isinstance(x, (bool, np.bool_)) or not hasattr(type(x), "__float__"):
+        raise TypeError(f"scale: {x!r} is neither 'auto' nor 'none' nor a number")
+    try:
+        return float(x)
+    except OverflowError:
+        raise ValueError(f"scale: {x} is not a positive finite number") from None
+
+
+def _word(name, x):
+    if not isinstance(x, str):
+        raise TypeError(f"{name}: {x!r} is no string")
+    return x
 
 
 def _seen_and_added(mask):
@@ -62,7 +125,7 @@ def _seen_and_added(mask):
         # NumPy has no bfloat16. What is added stays what it is.
         mask = mask.numpy() if least is None else mask.to(torch.float64).numpy()
     else:
-        mask = np.asarray(mask)
+        mask = _numpy("mask", mask)
         least = np.finfo(mask.dtype).min if mask.dtype.kind == "f" else None
     if mask.dtype == bool:
         return mask, None
@@ -71,10 +134,10 @@ def _seen_and_added(mask):
                          "scores are needed")
     # Libraries take a type's least number where minus infinity would give NaN.
     away = mask <= max(float(least), float(np.finfo(np.float32).min)) / 2
+    # What is added where no query sees may be anything: which that is, the compiled part knows.
     added = np.where(away, 0, mask)
-    if not np.isfinite(added).all():
-        raise ValueError(f"mask: adds {added[~np.isfinite(added)][0]:g} to a score; finite numbers are needed, and -inf for keys that are not seen")
-    return ~away, added.astype(np.float32) if added.any() else None
+    with np.errstate(over="ignore"):
+        return ~away, added.astype(np.float32) if added.any() else None
 
 
 @dataclass
@@ -91,6 +154,7 @@ class Run:
     """What is wrong with the results, if something is."""
 
     def _of(self, name):
+        """Of all heads: a number of each, or an array of each."""
         values = [head[name] for head in self.heads]
         return np.stack(values).reshape(self.shape + np.shape(values[0]))
 
@@ -110,12 +174,16 @@ class Core:
 
     `Core("flash-d", d=64, format="bf16", masks=True)`, with dk and dv in place of d where they differ. `Core.from_json(text)` and
     `Core.from_file(path)` take configuration files.
-    Raises ValueError with the command line's text for what is not legal.
+    Raises ValueError for what is not legal.
     """
 
     def __init__(self, design, d=None, format="bf16", **options):
         given = {"design": design, "d": d, "format": format, **options}
         pairs = [(name, _text(value)) for name, value in given.items() if value is not None]
+        names = [name.replace("-", "_") for name in given]
+        doubled = [name for name in names if names.count(name) > 1]
+        if doubled:
+            raise ValueError(f"{doubled[0]}: is given twice, with - and with _")
         self._core = _flashd.Core.from_options(pairs)
 
     @classmethod
@@ -151,11 +219,14 @@ class Core:
     latency = property(lambda self: self._core.latency, doc="Cycles from a query's last key to its result.")
     config = property(lambda self: json.loads(self._core.json), doc="The configuration, as in a file.")
 
-    def attention(self, q, k, v, *, causal=False, mask=None, scale=None, lengths=None, progress=None, **settings):
+    def attention(self, q, k, v, *, causal=False, mask=None, scale=None, lengths=None, window=None, causal_align=None,
+                  tensor_scale=None, smooth_k=False, progress=None):
         """Attention as the hardware computes it: `run(...).o`."""
-        flat, given, like, shape = self._operands(q, k, v, mask, lengths, causal=causal, scale=scale, **settings)
+        flat, given, like, shape = self._operands(
+            q, k, v, mask, lengths, causal=causal, window=window, causal_align=causal_align, tensor_scale=tensor_scale, scale=scale,
+            smooth_k=smooth_k)
         # No counts: to make them takes as long as a short query does.
-        o, _, overflow = self._core.attention(*flat, progress, False, **given)
+        o, _, overflow = self._ran(flat, progress, False, given)
         if overflow:
             warnings.warn(overflow, RuntimeWarning, stacklevel=2)
         return like(o.reshape(shape))
@@ -172,16 +243,27 @@ class Core:
         causal, window, causal_align, lengths, scale, tensor_scale and smooth_k are the command's flags. lengths is a number, or an array that
         broadcasts to [..., H, queries]; mask is True for keys that a query sees, and broadcasts to [..., H, queries, keys]; of floats it is
         what is added to scores: -inf, or the type's least number, for keys that are not seen, other numbers in a core with a bias. window,
-        lengths and keys that are not seen take a core with masks. steps=True keeps scores, weights and what was held, errors=False leaves
+        lengths and keys that are not seen take a core with masks. Keys and values that no query sees may be anything. In a core with partial
+        results log_sum_exp is that of each query, in base 2: minus infinity where no key is seen. steps=True keeps scores, weights and what was held, errors=False leaves
         out the comparison with f64. progress is called with the steps done and those of all.
         """
         flat, given, like, shape = self._operands(
             q, k, v, mask, lengths, causal=causal, window=window, causal_align=causal_align, tensor_scale=tensor_scale, scale=scale,
             smooth_k=smooth_k, steps=steps, errors=errors)
-        o, heads, overflow = self._core.attention(*flat, progress, True, **given)
+        o, heads, overflow = self._ran(flat, progress, True, given)
         if overflow:
             warnings.warn(overflow, RuntimeWarning, stacklevel=2)
         return Run(like(o.reshape(shape)), heads, shape[:-2], overflow)
+
+    def _ran(self, flat, progress, tells, given):
+        if progress is not None and not callable(progress):
+            raise TypeError(f"progress: {progress!r} cannot be called")
+        try:
+            return self._core.attention(*flat, progress, tells, **given)
+        except ValueError as e:
+            # What is added comes with the mask here.
+            text = str(e)
+            raise ValueError("mask" + text[4:] if text.startswith("bias:") else text) from None
 
     def _operands(self, q, k, v, mask=None, lengths=None, *, causal=False, window=None, causal_align=None, tensor_scale=None, scale=None,
                   smooth_k=False, steps=False, errors=False):
@@ -195,7 +277,7 @@ class Core:
             if x.ndim < 2:
                 raise ValueError(f"{name}: has shape {list(x.shape)}; [..., heads, rows, d] is needed")
             if x.shape[-1] != d:
-                raise ValueError(f"--{flag}: the core has {flag} = {d}, {name} has {flag} = {x.shape[-1]}")
+                raise ValueError(f"{name}: has {flag} = {x.shape[-1]}, the core has {flag} = {d}")
         if k.shape[:-1] != v.shape[:-1]:
             raise ValueError(f"v: has shape {list(v.shape)}, but k has {list(k.shape)}")
         if 0 in q.shape + k.shape:
@@ -206,20 +288,20 @@ class Core:
         if leading and (own[-1] == 0 or leading[-1] % own[-1]):
             raise ValueError(f"k: {own[-1]} heads, but q has {leading[-1]}; as many or a part of them are needed")
         flat = [np.ascontiguousarray(x).reshape(-1, *x.shape[-2:]) for x in (q, k, v)]
-        given = {name: x for name, x in (
-            ("causal", causal), ("window", window), ("causal_align", causal_align), ("tensor_scale", tensor_scale), ("scale", scale),
-            ("smooth_k", smooth_k), ("steps", steps), ("errors", errors)) if x is not None and x is not False}
+        given = {}
+        for name, x, check in (
+            ("causal", causal, _flag), ("smooth_k", smooth_k, _flag), ("steps", steps, _flag), ("errors", errors, _flag),
+            ("causal_align", causal_align, _word), ("tensor_scale", tensor_scale, _word),
+            ("window", window, lambda name, x: _whole(name, x, 1)), ("scale", scale, lambda _, x: _scale(x))):
+            if x is not None and x is not False:
+                given[name] = check(name, x)
         if lengths is not None:
-            lengths = np.asarray(lengths)
-            if lengths.dtype.kind not in "iu" or (lengths < 0).any():
-                raise ValueError("--lengths: whole numbers are needed, none below 0")
+            lengths = _lengths("lengths", lengths)
             if lengths.ndim:
-                lengths = _spread("--lengths", lengths, q.shape[:-1])
+                lengths = _spread("lengths", lengths, q.shape[:-1])
             given["lengths"] = lengths.ravel().tolist()
         if mask is not None:
             seen, added = _seen_and_added(mask)
-            if added is not None and not self._core.bias:
-                raise ValueError(f"mask: adds {added[added != 0][0]:g} to a score, which takes a core that adds a bias; add --bias")
             one = seen.ndim <= 2 or all(n == 1 for n in seen.shape[:-2])
             whole = (flat[0].shape[1], flat[1].shape[1])
 
@@ -238,13 +320,24 @@ class Core:
         """One head in encodings, rows of integers as `encode` gives them: nothing is scaled. Returns encodings, and flags and counts."""
         given = []
         for name, x in (("q", q), ("k", k), ("v", v)):
-            x, words = np.ascontiguousarray(x, dtype=np.uint64), self._core.row(name)[1]
-            if x.ndim != 2 or x.shape[-1] != words:
+            x, words = _words(name, x), self._core.row(name)[1]
+            if x.ndim != 2 or x.shape[-1] != words or not x.size:
                 raise ValueError(f"{name}: has shape {list(x.shape)}; rows of {words} are needed")
             given.append(x[None])
         q, k, v = given
-        hidden = None if mask is None else (~np.asarray(mask, dtype=bool)).ravel().tolist()
-        bias = None if bias is None else np.asarray(bias, dtype=np.uint64).ravel().tolist()
+        queries, keys = q.shape[1], k.shape[1]
+        if lengths is not None:
+            lengths = _spread("lengths", _lengths("lengths", lengths), (queries,)).tolist()
+        hidden = None
+        if mask is not None:
+            seen = _numpy("mask", mask)
+            if seen.dtype != bool:
+                raise ValueError(f"mask: elements of type {seen.dtype.name}; booleans are needed, True for keys that are seen")
+            hidden = (~_spread("mask", seen, (queries, keys))).ravel().tolist()
+        if bias is not None:
+            bias = _spread("bias", _words("bias", bias), (queries, keys)).ravel().tolist()
+        if v_exponent is not None:
+            v_exponent = _whole("v_exponent", v_exponent, 0)
         o, told = self._core.attention_raw(q, k, v, lengths, hidden, bias, v_exponent)
         return o.reshape(-1, self.dv), told
 
@@ -253,6 +346,7 @@ class Core:
 
         In a core whose rows have scales, the words of the scale, which is chosen here, stand behind the elements of a row.
         """
+        self._core.row(operand)
         x = np.ascontiguousarray(_array(operand, x)[0])
         d = self.dv if operand in ("v", "o") else self.d
         if x.ndim == 0 or x.shape[-1] != d:
@@ -261,7 +355,7 @@ class Core:
 
     def decode(self, operand, encodings):
         """The numbers, in float64, that encodings of "q", "k", "v" or "o" stand for: the inverse of `encode`."""
-        encodings = np.ascontiguousarray(encodings, dtype=np.uint64)
+        encodings = _words(operand, encodings)
         words = self._core.row(operand)[1]
         if encodings.ndim == 0 or encodings.shape[-1] != words:
             raise ValueError(f"{operand}: has shape {list(encodings.shape)}; rows of {words} are needed")
@@ -271,9 +365,31 @@ class Core:
         """The core one step at a time, on encodings: query, key, value, result.
 
         `state()` gives scalars and accumulators after a step. With `partial=True` another query's steps start from them: `restore(*state)` behind
-        `query` and before its first key. A query that has seen no key has no state.
+        `query` and before its first key. The state of a query that has seen no key is `no_key`.
         """
         return self._core.steps()
+
+    @property
+    def no_key(self):
+        """The state, scalars and accumulators, of a query that has seen no key: it changes nothing in `merge` and in `restore`."""
+        return self._core.no_key
+
+    def merge(self, *states):
+        """The state of the keys of all these states, merged one after another as a node of split keys does it; `no_key` without any."""
+        merged = self.no_key
+        for scalars, o in states:
+            pair = _words("scalars", scalars), _words("o", o)
+            if pair[0].shape != (2,) or pair[1].ndim != 1:
+                raise ValueError(f"state: has shapes {list(pair[0].shape)} and {list(pair[1].shape)}; [2] and [{self.dv}] are needed")
+            merged = self._core.merge(merged, (pair[0].tolist(), pair[1].tolist()))
+        return merged
+
+    def log_sum_exp(self, state):
+        """The log-sum-exp of a state in base 2, minus infinity for no key: ln 2 times it is the natural one."""
+        scalars = _words("scalars", state[0])
+        if scalars.shape != (2,):
+            raise ValueError(f"state: has scalars of shape {list(scalars.shape)}; [2] is needed")
+        return self._core.log_sum_exp(scalars.tolist())
 
     def verilog(self, *, prefix=None):
         """The Verilog of the core, as `flashd generate` writes it.

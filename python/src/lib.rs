@@ -1,12 +1,15 @@
 //! The compiled part of the Python package `flashd`: arrays in, arrays out. Shapes, types of elements and what is kind to users are in
 //! `flashd/core.py`.
 
+mod process;
 mod steps;
 
 use flashd_api::{
-    CausalAlign, Error, HeadRun, Operands, RawHead, Run, ScoreScale, Settings, StepTable, TensorScale, Watch,
+    CausalAlign, Error, HeadRun, Operands, PartialState, RawHead, Run, ScoreScale, Settings, StepTable,
+    TensorScale, Watch,
 };
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3};
+use process::{in_python, with_threads};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -22,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 fn raised(error: Error) -> PyErr {
     match error {
-        Error::Input(text) => PyValueError::new_err(text),
+        Error::Input(text) => PyValueError::new_err(in_python(&text)),
         Error::Interrupted => PyKeyboardInterrupt::new_err("interrupted"),
         Error::Internal(_) => PyRuntimeError::new_err(error.to_string()),
     }
@@ -37,14 +40,14 @@ fn watched<T: Send>(
 ) -> PyResult<T> {
     let watch = Watch::default();
     if steps < WATCHED_STEPS && progress.is_none() {
-        return py.detach(|| run(&watch)).map_err(raised);
+        return py.detach(|| with_threads(|| run(&watch))).map_err(raised);
     }
     py.detach(|| {
         std::thread::scope(|scope| {
             let (done, finished) = channel();
             let watch = &watch;
             let worker = scope.spawn(move || {
-                let result = run(watch);
+                let result = with_threads(|| run(watch));
                 // Nobody listens any more after an exception.
                 let _ = done.send(());
                 result
@@ -73,6 +76,9 @@ fn watched<T: Send>(
     })
 }
 
+/// Scalars and accumulators.
+type State = ([u64; 2], Vec<u64>);
+
 /// A core. See `flashd.Core`.
 #[pyclass(module = "flashd._flashd", name = "Core", frozen)]
 struct Core(flashd_api::Core);
@@ -81,7 +87,7 @@ struct Core(flashd_api::Core);
 fn settings(given: &Bound<PyDict>) -> PyResult<Settings> {
     let get = |name: &str| Ok::<_, PyErr>(given.get_item(name)?.filter(|value| !value.is_none()));
     let flag = |name: &str| get(name)?.map_or(Ok(false), |value| value.extract());
-    let bad = |name: &str, text: &str| PyValueError::new_err(format!("--{name}: {text}"));
+    let bad = |name: &str, text: &str| PyValueError::new_err(format!("{name}: {text}"));
     let align = match get("causal_align")? {
         None => None,
         Some(value) => {
@@ -90,7 +96,7 @@ fn settings(given: &Bound<PyDict>) -> PyResult<Settings> {
             Some(
                 known
                     .ok_or_else(|| {
-                        bad("causal-align", &format!("'{name}' is neither top-left nor bottom-right"))
+                        bad("causal_align", &format!("'{name}' is neither top-left nor bottom-right"))
                     })?
                     .1,
             )
@@ -111,7 +117,7 @@ fn settings(given: &Bound<PyDict>) -> PyResult<Settings> {
         match get("tensor_scale")?.map(|value| value.extract::<String>()).transpose()?.as_deref() {
             None | Some("auto") => TensorScale::Auto,
             Some("none") => TensorScale::None,
-            Some(_) => return Err(bad("tensor-scale", "neither auto nor none")),
+            Some(_) => return Err(bad("tensor_scale", "neither auto nor none")),
         };
     let hidden = match get("hidden")? {
         None => None,
@@ -174,6 +180,9 @@ fn told<'py>(py: Python<'py>, head: HeadRun, shape: [usize; 2]) -> PyResult<Boun
             dict.set_item(name, error)?;
         }
     }
+    if let Some(log_sum_exp) = head.log_sum_exp {
+        dict.set_item("log_sum_exp", log_sum_exp.into_pyarray(py))?;
+    }
     if let Some(StepTable { scores, factors, actions }) = head.steps {
         dict.set_item("scores", scores.into_pyarray(py).reshape(shape)?)?;
         dict.set_item("weights", factors.into_pyarray(py).reshape(shape)?)?;
@@ -189,13 +198,13 @@ type Told<'py> = (Bound<'py, PyArray1<f32>>, Bound<'py, PyList>, Option<String>)
 impl Core {
     #[staticmethod]
     fn from_json(py: Python, text: &str) -> PyResult<Core> {
-        py.detach(|| flashd_api::Core::from_json(text)).map(Core).map_err(raised)
+        py.detach(|| with_threads(|| flashd_api::Core::from_json(text))).map(Core).map_err(raised)
     }
 
     #[staticmethod]
     fn from_options(py: Python, options: Vec<(String, String)>) -> PyResult<Core> {
         let pairs = options.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-        py.detach(|| flashd_api::Core::from_options(pairs)).map(Core).map_err(raised)
+        py.detach(|| with_threads(|| flashd_api::Core::from_options(pairs))).map(Core).map_err(raised)
     }
 
     #[getter]
@@ -276,6 +285,25 @@ impl Core {
         self.0.state_widths()
     }
 
+    /// The state of a query that has seen no key: scalars and accumulators.
+    #[getter]
+    fn no_key(&self) -> PyResult<State> {
+        let state = self.0.no_key().map_err(raised)?;
+        Ok((state.scalars, state.o))
+    }
+
+    /// The state of the keys of two.
+    fn merge(&self, a: State, b: State) -> PyResult<State> {
+        let [a, b] = [a, b].map(|(scalars, o)| PartialState { scalars, o });
+        let state = self.0.merge(&a, &b).map_err(raised)?;
+        Ok((state.scalars, state.o))
+    }
+
+    /// The log-sum-exp of a state's scalars, in base 2.
+    fn log_sum_exp(&self, scalars: [u64; 2]) -> PyResult<f64> {
+        self.0.log_sum_exp(scalars).map_err(raised)
+    }
+
     #[getter]
     fn latency(&self) -> u32 {
         self.0.latency()
@@ -306,6 +334,7 @@ impl Core {
         let steps = queries.0.saturating_mul(queries.1).saturating_mul(keys.1);
         let run = watched(py, steps, progress, |watch| self.0.attention(&operands, &settings, watch))?;
         let overflow = run.overflow();
+        let overflow = overflow.map(|text| in_python(&text));
         let Run { o, heads } = run;
         let told_of = if tells { heads } else { Vec::new() };
         let heads = told_of.into_iter().map(|head| told(py, head, [shape[2], shape[3]]));
@@ -349,13 +378,13 @@ impl Core {
     /// Names and texts of the files that `flashd generate` writes.
     #[pyo3(signature = (prefix=None))]
     fn files(&self, py: Python, prefix: Option<&str>) -> PyResult<Vec<(String, String)>> {
-        let files = py.detach(|| flashd_api::guarded(|| self.0.files(prefix))).map_err(raised)?;
+        let files = py.detach(|| with_threads(|| flashd_api::guarded(|| self.0.files(prefix)))).map_err(raised)?;
         Ok(files.into_iter().map(|file| (file.name, file.text)).collect())
     }
 
     #[pyo3(signature = (folder, prefix=None))]
     fn write(&self, py: Python, folder: PathBuf, prefix: Option<&str>) -> PyResult<Vec<String>> {
-        py.detach(|| flashd_api::guarded(|| self.0.write(&folder, prefix))).map_err(raised)
+        py.detach(|| with_threads(|| flashd_api::guarded(|| self.0.write(&folder, prefix)))).map_err(raised)
     }
 
     fn steps(&self) -> Steps {
@@ -366,7 +395,7 @@ impl Core {
 /// The command line: the arguments are the process's own, without the interpreter's. Returns the exit code.
 #[pyfunction]
 fn main(py: Python, arguments: Vec<String>) -> u8 {
-    py.detach(|| flashd::run(arguments))
+    py.detach(|| with_threads(|| flashd::run(arguments)))
 }
 
 #[pymodule]

@@ -29,6 +29,11 @@ def flags_of(options):
     return words
 
 
+def plain(text):
+    """A message without the ways in which the command line and Python write names of options."""
+    return text.replace("--", "").replace("=True", "").replace("-", "_")
+
+
 def bits(x):
     return np.ascontiguousarray(x, dtype=np.float32).view(np.uint32)
 
@@ -71,7 +76,7 @@ class SameBits(unittest.TestCase):
                 except ValueError as e:
                     refused = program("generate", "--design", design, *flags_of(options), "--out", folder)
                     self.assertEqual(refused.returncode, 2, str(e))
-                    self.assertEqual(refused.stderr.strip(), f"error: {e}")
+                    self.assertEqual(plain(refused.stderr.strip()), plain(f"error: {e}"))
                     continue
                 forms[form] += 1
                 d, dv = core.d, core.dv
@@ -114,7 +119,7 @@ class SameBits(unittest.TestCase):
                 # 1 is a result beyond the lanes' range, which is written all the same.
                 self.assertEqual(ran.returncode, 1 if said else 0, f"call {call}, {core}: {ran.stderr}")
                 if said:
-                    self.assertEqual(json.loads(ran.stderr)["error"], str(said[0].message))
+                    self.assertEqual(plain(json.loads(ran.stderr)["error"]), plain(str(said[0].message)))
                 where = f"call {call}, {core}, {flags}"
                 np.testing.assert_array_equal(bits(run.o), bits(np.load(folder / "o.npy")), where)
                 reports = json.loads(ran.stdout)

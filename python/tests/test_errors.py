@@ -8,15 +8,15 @@ import flashd
 
 
 class Errors(unittest.TestCase):
-    """What is wrong is a ValueError with the command line's text."""
+    """What is wrong is a ValueError, with the command line's text in Python's words."""
 
     def test_cores(self):
         for options, text in [
-            ({"d": 1}, "--d: 1 is outside 2 to 576"),
-            ({"d": 8, "format": "fp4"}, "--format: unknown format 'fp4'"),
+            ({"d": 1}, "d: 1 is outside 2 to 576"),
+            ({"d": 8, "format": "fp4"}, "format: unknown format 'fp4'"),
             ({"d": 8, "bogus": 1}, "unknown option 'bogus'"),
-            ({"d": 8, "fa2": "fixed"}, "--fa2: "),
-            ({"d": 8, "masks": "perhaps"}, "--masks: 'perhaps' is neither true nor false"),
+            ({"d": 8, "fa2": "fixed"}, "fa2: "),
+            ({"d": 8, "masks": "perhaps"}, "masks: 'perhaps' is neither true nor false"),
         ]:
             with self.assertRaises(ValueError) as caught:
                 flashd.Core("flash-d", **options)
@@ -32,17 +32,17 @@ class Errors(unittest.TestCase):
         for arrays, settings, text in [
             ((bad, x, x), {}, "q: row 1, column 2 is NaN; every element must be a finite float32"),
             ((x, x, x[:2]), {}, r"v: has shape \[2, 4\], but k has \[3, 4\]"),
-            ((x[:, :2], x, x), {}, "--d: the core has d = 4, q has d = 2"),
+            ((x[:, :2], x, x), {}, "q: has d = 2, the core has d = 4"),
             ((x[None], x, x), {}, "k: has shape"),
             ((x[None], np.stack([x, x]), np.stack([x, x])), {}, "k: 2 heads, but q has 1"),
-            ((x, x, x), {"window": 2}, "--window: takes a core with masks; add --masks"),
-            ((x, x, x), {"lengths": 2}, "--lengths: takes a core with masks; add --masks"),
-            ((x, x, x), {"mask": x[:, :3] > 0}, "mask: takes a core with masks; add --masks"),
-            ((x, x, x), {"mask": x}, "mask: adds 1 to a score, which takes a core that adds a bias"),
+            ((x, x, x), {"window": 2}, "window: takes a core with masks; add masks=True"),
+            ((x, x, x), {"lengths": 2}, "lengths: takes a core with masks; add masks=True"),
+            ((x, x, x), {"mask": x[:, :3] > 0}, "mask: takes a core with masks; add masks=True"),
+            ((x, x, x), {"mask": x}, "mask: adds 1 to the score of query 0 and key 0, which takes a core that adds a bias; add bias=True"),
             ((x, x, x), {"mask": x.astype(int)}, "mask: elements of type int64; booleans"),
-            ((x, x, x), {"scale": 0}, "--scale: score scale 0 is not a positive finite number"),
-            ((x, x, x), {"scale": "much"}, "--scale: neither auto nor none nor a number"),
-            ((x, x, x), {"causal_align": "top-left"}, "--causal-align: says where"),
+            ((x, x, x), {"scale": 0}, "scale: score scale 0 is not a positive finite number"),
+            ((x, x, x), {"scale": "much"}, "scale: neither auto nor none nor a number"),
+            ((x, x, x), {"causal_align": "top-left"}, "causal_align: says where"),
             ((x[:0], x, x), {}, "q, k and v: at least one head"),
             ((x > 0, x, x), {}, "q: elements of type bool"),
             ((x * 1e30, x.astype(np.float64) * 1e300, x), {}, "k: row 0, column 0 is inf"),
@@ -52,7 +52,7 @@ class Errors(unittest.TestCase):
 
     def test_a_core_that_shifts_by_itself(self):
         core, x = flashd.Core("fa2", d=4, score_shift=-1), np.ones((3, 4), dtype=np.float32)
-        with self.assertRaisesRegex(ValueError, "^--score-shift: simulate derives it"):
+        with self.assertRaisesRegex(ValueError, "^score_shift: simulate derives it"):
             core.attention(x, x, x)
 
 

@@ -2,16 +2,16 @@
 
 use crate::steps::{StepTable, Trace};
 use crate::{Cancelled, Core, Error, guarded};
-use flashd_golden::{Monitor, QueryResult, Step, Watch as Look};
-use flashd_simulator::{Accuracy, Counters, Gaps, Reference, Scenario, prepare, run_model_with};
+use flashd_golden::{Monitor, PartialState, QueryResult, Step, VectorModel, Watch as Look};
+use flashd_simulator::{Accuracy, Counters, Gaps, Reference, Scenario, prepare_watched, run_model_with};
 use flashd_spec::config::Lengths;
 use flashd_workload::{
-    AskedVisible, Attention, Bias, CausalAlign, Place, Problem, Scaling, ScoreScale, TensorScale, Visible,
+    AskedVisible, Attention, Bias, CausalAlign, Scaling, ScoreScale, Source, TensorScale, Visible,
     v_candidates,
 };
 use rayon::prelude::*;
+use std::ops::Range;
 use std::panic::resume_unwind;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Steps that take less time than to wake other threads.
@@ -45,6 +45,7 @@ pub struct Settings {
     /// Keys hidden from queries, true for hidden: `[queries, keys]` for all heads or `[heads, queries, keys]`.
     pub hidden: Option<Vec<bool>>,
     /// Numbers to add to scores, in natural units: `[queries, keys]` for all heads or `[heads, queries, keys]`. Takes a core with a bias.
+    /// Minus infinity hides the key, in a core with masks; what is added to the score of a key that its query does not see may be anything.
     pub bias: Option<Vec<f32>>,
     /// Factor between `q . k` and the score.
     pub score_scale: ScoreScale,
@@ -79,6 +80,11 @@ impl Watch {
     /// Adds steps, and unwinds if the run is to end.
     pub(crate) fn progress(&self, steps: u64) {
         self.done.fetch_add(steps, Ordering::Relaxed);
+        self.check();
+    }
+
+    /// Unwinds if the run is to end.
+    pub(crate) fn check(&self) {
         if self.cancelled.load(Ordering::Relaxed) {
             // Not a panic: no message is printed. `guarded` tells it from one.
             resume_unwind(Box::new(Cancelled));
@@ -114,6 +120,8 @@ pub struct HeadRun {
     pub accuracy: Option<Accuracy>,
     /// Steps, where asked for.
     pub steps: Option<StepTable>,
+    /// The log-sum-exp of each query in base 2, of a core with partial results: minus infinity of a query that saw no key.
+    pub log_sum_exp: Option<Vec<f64>>,
 }
 
 impl Run {
@@ -153,26 +161,9 @@ impl Operands<'_> {
             if needed != Some(data.len()) {
                 return Err(Error::Input(format!("{name}: {} elements, {shape:?} are needed", data.len())));
             }
-            let Some(at) = not_finite(data) else { continue };
-            let [_, rows, d] = shape;
-            let (head, row, column) = (at / (rows * d), at / d % rows, at % d);
-            let problem = Problem::NotFinite {
-                head: (shape[0] > 1).then_some(head),
-                row,
-                column,
-                value: data[at].into(),
-            };
-            return Err(Error::input(Place::file(Path::new(name)).error(problem)));
         }
         Ok(())
     }
-}
-
-/// The first number that is not finite.
-pub(crate) fn not_finite(numbers: &[f32]) -> Option<usize> {
-    // To look for the place takes longer than to see that there is none.
-    let all_are = numbers.iter().fold(true, |finite, x| finite & x.is_finite());
-    if all_are { None } else { numbers.iter().position(|x| !x.is_finite()) }
 }
 
 /// A head's part of a table over queries and keys, which is for all heads or has one for each.
@@ -211,18 +202,56 @@ impl Settings {
         Ok(visible)
     }
 
-    /// The numbers to add to a head's scores.
-    fn bias(&self, core: &Core, head: usize, shape: [usize; 4]) -> Result<Bias, Error> {
+    /// The numbers to add to a head's scores; keys that they hide are hidden in `visible`.
+    fn bias(
+        &self,
+        core: &Core,
+        head: usize,
+        shape: [usize; 4],
+        ranges: Vec<Range<usize>>,
+        visible: &mut Visible,
+    ) -> Result<Bias, Error> {
         let Some(biases) = &self.bias else { return Ok(Bias::None) };
-        if !core.config().bias {
-            return Err(Error::Input("bias: takes a core that adds a bias; add --bias".into()));
+        let [_, _, queries, keys] = shape;
+        let mut biases = of_head("bias", biases, head, shape)?;
+        for (query, range) in ranges.into_iter().enumerate() {
+            for (key, added) in biases[query * keys..][..keys].iter_mut().enumerate() {
+                if !range.contains(&key) || visible.hides(query, key, keys) {
+                    *added = 0.0;
+                } else if *added == f32::NEG_INFINITY {
+                    if !core.config().masks {
+                        let text = format!(
+                            "bias: hides key {key} from query {query}, which takes a core with masks; add --masks"
+                        );
+                        return Err(Error::Input(text));
+                    }
+                    visible.hidden.resize(queries * keys, false);
+                    (visible.hidden[query * keys + key], *added) = (true, 0.0);
+                } else if !added.is_finite() {
+                    return Err(Error::Input(format!(
+                        "bias: adds {added} to the score of query {query} and key {key}; a finite number is needed, or -inf to hide the key"
+                    )));
+                }
+            }
         }
-        let biases = of_head("bias", biases, head, shape)?;
-        if let Some(at) = not_finite(&biases) {
-            return Err(Error::Input(format!("bias: {}; every number must be finite", biases[at])));
+        match biases.iter().position(|&added| added != 0.0) {
+            // Of a mask that adds nothing there is nothing to send.
+            None => Ok(Bias::None),
+            Some(at) if !core.config().bias => Err(Error::Input(format!(
+                "bias: adds {} to the score of query {} and key {}, which takes a core that adds a bias; add --bias",
+                biases[at],
+                at / keys,
+                at % keys
+            ))),
+            Some(_) => Ok(Bias::Pairs { biases, keys }),
         }
-        Ok(Bias::Pairs { biases, keys: shape[3] })
     }
+}
+
+/// The log-sum-exp of a result of a core with partial results.
+fn log_sum_exp(model: &VectorModel, result: &QueryResult) -> f64 {
+    let of = |state: &PartialState| state.log_sum_exp(model.config(), model.numerics());
+    result.state.as_ref().map_or(f64::NEG_INFINITY, of)
 }
 
 impl Core {
@@ -261,31 +290,43 @@ impl Core {
     ) -> Result<(Vec<f32>, HeadRun), Error> {
         let [heads, key_heads, queries, keys] = operands.shape;
         let Lengths { k: d, v: dv } = self.config().lengths();
-        let visible = settings.visible(self, head, operands.shape)?;
+        let mut visible = settings.visible(self, head, operands.shape)?;
         let part = |x: &[f32], i: usize, size: usize| x[i * size..][..size].to_vec();
         let key_head = head / (heads / key_heads);
-        let attention = Attention::new(
-            d,
-            part(operands.q, head, queries * d),
-            part(operands.k, key_head, keys * d),
-            part(operands.v, key_head, keys * dv),
-        );
+        let several = |count: usize, head: usize| (count > 1).then_some(head);
+        let own = several(key_heads, key_head);
+        let attention = Attention {
+            source: Source::in_memory([several(heads, head), own, own]),
+            ..Attention::new(
+                d,
+                part(operands.q, head, queries * d),
+                part(operands.k, key_head, keys * d),
+                part(operands.v, key_head, keys * dv),
+            )
+        };
+        let bias = settings.bias(self, head, operands.shape, visible.ranges(&attention), &mut visible)?;
+        let attention = visible.only_seen(attention).map_err(Error::input)?;
         let chooses = settings.tensor_scale == TensorScale::Auto
             && v_candidates(attention.max_abs_v(), self.config().encodings()).len() > 1;
         let scenario = Scenario {
             attention: attention.into(),
             visible,
             softcap: self.config().softcap,
-            bias: settings.bias(self, head, operands.shape)?,
+            bias,
             sink: None,
             score_scale: settings.score_scale,
             tensor_scale: settings.tensor_scale,
             scale_rule: Default::default(),
         };
-        let reference =
-            if chooses || settings.errors { Reference::new(&scenario) } else { Reference::none() };
+        let reference = if chooses || settings.errors {
+            Reference::watched(&scenario, &|_| watch.check())
+        } else {
+            Reference::none()
+        };
         let scenario = if settings.smooth_k { scenario.smooth_k() } else { scenario };
-        let prepared = prepare(self.config(), &scenario, &reference)
+        let check = |_: u64| watch.check();
+        let choosing = Monitor { watch: None, progress: Some(&check) };
+        let prepared = prepare_watched(self.config(), &scenario, &reference, choosing)
             .map_err(|e| Error::Input(format!("--scale: {e}")))?;
         let model = self.model(prepared.scaling.score_shift);
         let trace = settings.steps.then(|| Trace::new(model.config(), queries, keys));
@@ -309,6 +350,10 @@ impl Core {
             saturated: run.results.iter().map(|result| result.saturated).sum(),
             accuracy,
             steps: trace.map(Trace::table),
+            log_sum_exp: self
+                .config()
+                .partial
+                .then(|| run.results.iter().map(|o| log_sum_exp(&model, o)).collect()),
         };
         Ok((prepared.values(&run.results), head))
     }

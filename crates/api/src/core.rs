@@ -1,8 +1,8 @@
 //! A core from JSON or from options.
 
-use crate::Error;
+use crate::{Error, guarded};
 use flashd_generator::{GeneratedFile, Prefix, core_files_in, write_all};
-use flashd_golden::{Stepper, VectorModel};
+use flashd_golden::{Merge, PartialState, Stepper, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_spec::config::{CoreConfig, CoreFields, CoreOption, OPTIONS};
 use serde_json::Value;
@@ -86,6 +86,59 @@ impl Core {
         let scalars = model.numerics().scalar_bits(&self.config);
         let accumulator = ("accumulator", self.config.accumulator_bits());
         [accumulator].into_iter().chain(self.config.state_scalars().iter().copied().zip(scalars)).collect()
+    }
+
+    /// The state of a query that has seen no key ([`PartialState::no_key`]).
+    ///
+    /// # Errors
+    /// A core that cannot have partial results.
+    pub fn no_key(&self) -> Result<PartialState, Error> {
+        let refused = || Error::Input("state: paper and literal have no partial results".into());
+        let model = self.model(self.config.score_shift());
+        PartialState::no_key(&self.config, model.numerics()).ok_or_else(refused)
+    }
+
+    /// The state of two queries' keys together, as the tree of [split keys](flashd_golden::Merge) has it; one that stands for no key changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// A core without partial results, and states that are not of this core.
+    pub fn merge(&self, a: &PartialState, b: &PartialState) -> Result<PartialState, Error> {
+        guarded(|| {
+            if !self.config.partial {
+                return Err(Error::Input("state: takes a core with partial results; add --partial".into()));
+            }
+            for state in [a, b] {
+                self.check_state(state)?;
+            }
+            let merged = Merge::new(&self.config).merge(Some(a), Some(b));
+            merged.ok_or_else(|| Error::Internal("two states have no merge".into()))
+        })
+    }
+
+    /// The log-sum-exp of a state, in base 2 ([`PartialState::log_sum_exp`]).
+    ///
+    /// # Errors
+    /// A state that is not of this core.
+    pub fn log_sum_exp(&self, scalars: [u64; 2]) -> Result<f64, Error> {
+        let state = PartialState { scalars, ..self.no_key()? };
+        self.check_state(&state)?;
+        Ok(state.log_sum_exp(&self.config, self.model(self.config.score_shift()).numerics()))
+    }
+
+    fn check_state(&self, state: &PartialState) -> Result<(), Error> {
+        let widths = self.state_widths();
+        let too_wide = |name: &str, word: u64, bits: u32| match bits < u64::BITS && word >> bits != 0 {
+            true => Err(Error::Input(format!("state: {name} is {word:#x}, which has more than {bits} bits"))),
+            false => Ok(()),
+        };
+        if state.o.len() != self.config.dv() {
+            let (given, dv) = (state.o.len(), self.config.dv());
+            return Err(Error::Input(format!("state: {given} accumulators, {dv} are needed")));
+        }
+        let Some(((accumulator, bits), scalars)) = widths.split_first() else { return Ok(()) };
+        state.o.iter().try_for_each(|&word| too_wide(accumulator, word, *bits))?;
+        scalars.iter().zip(state.scalars).try_for_each(|((name, bits), word)| too_wide(name, word, *bits))
     }
 
     /// The model with this score shift.

@@ -1,6 +1,5 @@
 //! Attention of a head in encodings, with nothing scaled and nothing rounded before the core.
 
-use crate::attention::not_finite;
 use crate::{Core, Error, Watch, guarded};
 use flashd_golden::{Monitor, QueryResult};
 use flashd_simulator::{Counters, Gaps, Query, Workload, run_model_with};
@@ -22,7 +21,7 @@ pub struct RawHead<'a> {
     pub lengths: Option<&'a [usize]>,
     /// Keys hidden from queries, `[queries, keys]`.
     pub hidden: Option<&'a [bool]>,
-    /// Numbers to add to scores, `[queries, keys]` bf16 encodings.
+    /// Numbers to add to scores, `[queries, keys]` bf16 encodings. Minus infinity hides the key, in a core with masks.
     pub bias: Option<&'a [u64]>,
     /// The exponent to which fixed-point lanes scale values; without one, that of the largest value.
     pub v_exponent: Option<u64>,
@@ -59,12 +58,12 @@ impl Core {
         for (name, data) in [("q", head.q), ("k", head.k), ("v", head.v)] {
             self.check_words(name, self.rows(name)?, data)?;
         }
-        let (k, v) = (head.k.len() / words.k, head.v.len() / words.v);
-        if k != v {
-            return Err(Error::Input(format!("v: {v} rows, but k has {k}")));
+        let (keys, v) = (head.k.len() / words.k, head.v.len() / words.v);
+        if keys != v {
+            return Err(Error::Input(format!("v: {v} rows, but k has {keys}")));
         }
-        let mut workload = Workload::of_core(self.config(), head.q, head.k, head.v);
-        let (queries, keys) = (workload.queries.len(), k);
+        let queries = head.q.len() / words.q;
+        let masks = self.config().masks;
         if let Some(lengths) = head.lengths {
             if lengths.len() != queries {
                 return Err(Error::Input(format!(
@@ -77,17 +76,15 @@ impl Core {
                     "lengths: {n} is more than the {keys} keys that there are"
                 )));
             }
-            workload = workload.with_lengths(lengths.iter().copied());
         }
         if let Some(hidden) = head.hidden {
             if hidden.len() != queries * keys {
                 let n = hidden.len();
                 return Err(Error::Input(format!("mask: {n} elements, [{queries}, {keys}] are needed")));
             }
-            if !self.config().masks {
+            if !masks {
                 return Err(Error::Input("mask: takes a core with masks; add --masks".into()));
             }
-            workload = workload.with_hidden(|query, key| hidden[query * keys + key]);
         }
         if let Some(bias) = head.bias {
             if bias.len() != queries * keys {
@@ -100,7 +97,41 @@ impl Core {
             if let Some(word) = bias.iter().find(|&&word| word > ones(BIAS.width())) {
                 return Err(Error::Input(format!("bias: {word:#x} has more than the 16 bits of {BIAS}")));
             }
-            workload = workload.with_biases(|query, key| bias[query * keys + key]);
+        }
+        let added = |query: usize, key: usize| head.bias.map_or(0, |bias| bias[query * keys + key]);
+        let meets = |query: usize, key: usize| head.lengths.is_none_or(|lengths| key < lengths[query]);
+        let masked = |query: usize, key: usize| head.hidden.is_some_and(|hidden| hidden[query * keys + key]);
+        // Minus infinity hides a key; the core has no such bias.
+        let hides = |query: usize, key: usize| added(query, key) == MINUS_INFINITY;
+        let pairs = || (0..queries).flat_map(|query| (0..keys).map(move |key| (query, key)));
+        if let Some((query, key)) = pairs().find(|&(i, j)| meets(i, j) && !masked(i, j) && hides(i, j))
+            && !masks
+        {
+            return Err(Error::Input(format!(
+                "bias: hides key {key} from query {query}, which takes a core with masks; add --masks"
+            )));
+        }
+        let sees = |query: usize, key: usize| meets(query, key) && !masked(query, key) && !hides(query, key);
+        // What no query sees may be anything.
+        let everything = head.lengths.is_none() && head.hidden.is_none() && head.bias.is_none();
+        let seen: Vec<bool> =
+            (0..keys).map(|key| everything || (0..queries).any(|query| sees(query, key))).collect();
+        let only = |rows: &[u64], words: usize| -> Vec<u64> {
+            let row =
+                |(row, &seen): (&[u64], &bool)| row.iter().map(|&word| if seen { word } else { 0 }).collect();
+            rows.chunks_exact(words).zip(&seen).flat_map::<Vec<u64>, _>(row).collect()
+        };
+        let (k, v) = (only(head.k, words.k), only(head.v, words.v));
+        let mut workload = Workload::of_core(self.config(), head.q, &k, &v);
+        if let Some(lengths) = head.lengths {
+            workload = workload.with_lengths(lengths.iter().copied());
+        }
+        if head.hidden.is_some() || (masks && head.bias.is_some()) {
+            workload = workload.with_hidden(|query, key| masked(query, key) || hides(query, key));
+        }
+        if head.bias.is_some() {
+            workload =
+                workload.with_biases(|query, key| if sees(query, key) { added(query, key) } else { 0 });
         }
         if let Some(v_exponent) = head.v_exponent {
             let format = self.config().products().v;
@@ -116,6 +147,9 @@ impl Core {
         Ok(workload)
     }
 }
+
+/// The bias that stands for minus infinity.
+const MINUS_INFINITY: u64 = 0xff80;
 
 /// How rows of an operand are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +188,7 @@ impl Core {
     pub fn encode(&self, operand: &str, numbers: &[f32]) -> Result<Vec<u64>, Error> {
         let Rows { format, elements, .. } = self.rows(operand)?;
         self.whole(operand, numbers.len(), elements)?;
-        if let Some(at) = not_finite(numbers) {
+        if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
             let (row, column) = (at / elements, at % elements);
             return Err(Error::Input(format!(
                 "{operand}: row {row}, column {column} is {}; every element must be finite",

@@ -29,7 +29,8 @@ pub struct FlashdHeads {
     pub scale: f64,
     /// [heads, queries, keys], true for keys that a query sees; NULL for all. Takes a core with masks.
     pub mask: *const bool,
-    /// [heads, queries, keys], what is added to scores, in natural units; NULL for nothing. Takes a core with a bias.
+    /// [heads, queries, keys], what is added to scores, in natural units; NULL for nothing. Takes a core with a bias; minus infinity hides
+    /// the key, in a core with masks. Rows of k and v that no query sees may be anything, here and in the mask.
     pub bias: *const f32,
 }
 

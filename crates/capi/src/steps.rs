@@ -60,7 +60,8 @@ pub unsafe extern "C" fn flashd_steps_query(steps: *mut FlashdSteps, q: *const u
     .is_some()
 }
 
-/// Starts the query from a partial result, before its first key: two scalars, as far as the core has them, and dv accumulators.
+/// Starts the query from a partial result, before its first key: two scalars, as far as the core has them, and dv accumulators. That of
+/// flashd_no_key_state changes nothing.
 ///
 /// # Safety
 /// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to dv.
@@ -133,8 +134,83 @@ pub unsafe extern "C" fn flashd_steps_value(steps: *mut FlashdSteps, v: *const u
     .is_some()
 }
 
-/// The state after the last step: two scalars (FLASH-D: log-sum-exp and what is left of the hold rule's budget; FA2: maximum and sum), zeros
-/// of a core that cannot have partial results, and dv accumulators as the core holds them. Either may be NULL.
+/// The state of a query that has seen no key: two scalars and dv accumulators. It changes nothing in flashd_merge_states and
+/// flashd_steps_restore. FLASH-D: the least log-sum-exp; FA2: the least maximum and a sum of 0. Either may be NULL.
+///
+/// # Safety
+/// `core` is null or comes from flashd_core_new; `scalars` is null or points to 2 words, `o` to dv.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_no_key_state(
+    core: *const FlashdCore,
+    scalars: *mut u64,
+    o: *mut u64,
+) -> bool {
+    kept(|| unsafe { write_state(&handle(core)?.core.no_key()?, scalars, o) }).is_some()
+}
+
+/// The state of all keys of two states, as the tree of split keys has it: into scalars and o, which may be those of a or b.
+///
+/// # Safety
+/// `core` is null or comes from flashd_core_new; scalars are null or point to 2 words, accumulators to dv.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_merge_states(
+    core: *const FlashdCore,
+    scalars_a: *const u64,
+    o_a: *const u64,
+    scalars_b: *const u64,
+    o_b: *const u64,
+    scalars: *mut u64,
+    o: *mut u64,
+) -> bool {
+    kept(|| {
+        let core = &unsafe { handle(core) }?.core;
+        let read = |scalars, o| -> Result<PartialState, Error> {
+            let scalars = unsafe { slice("scalars", scalars, 2) }?;
+            let o = unsafe { slice("o", o, core.config().dv()) }?.to_vec();
+            Ok(PartialState { scalars: [scalars[0], scalars[1]], o })
+        };
+        let merged = core.merge(&read(scalars_a, o_a)?, &read(scalars_b, o_b)?)?;
+        unsafe { write_state(&merged, scalars, o) }
+    })
+    .is_some()
+}
+
+/// The log-sum-exp of a state's two scalars in base 2, into result: ln 2 times it is the natural one. Minus infinity for no key.
+///
+/// # Safety
+/// `core` is null or comes from flashd_core_new; `scalars` is null or points to 2 words, `result` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_log_sum_exp(
+    core: *const FlashdCore,
+    scalars: *const u64,
+    result: *mut f64,
+) -> bool {
+    kept(|| {
+        let scalars = unsafe { slice("scalars", scalars, 2) }?;
+        let told = unsafe { handle(core) }?.core.log_sum_exp([scalars[0], scalars[1]])?;
+        *unsafe { result.as_mut() }.ok_or_else(|| input("result is NULL"))? = told;
+        Ok(())
+    })
+    .is_some()
+}
+
+/// Writes the parts of a state that somebody wants.
+///
+/// # Safety
+/// `scalars` is null or points to 2 words, `o` to as many as the state has.
+unsafe fn write_state(state: &PartialState, scalars: *mut u64, o: *mut u64) -> Result<(), Error> {
+    if !scalars.is_null() {
+        unsafe { slice_mut("scalars", scalars, 2) }?.copy_from_slice(&state.scalars);
+    }
+    if !o.is_null() {
+        unsafe { slice_mut("o", o, state.o.len()) }?.copy_from_slice(&state.o);
+    }
+    Ok(())
+}
+
+/// The state after the last step: two scalars (FLASH-D: log-sum-exp and what is left of the hold rule's budget; FA2: maximum and sum; all
+/// of base 2), zeros of a core that cannot have partial results, and dv accumulators as the core holds them. Before the first key that the query
+/// sees it is flashd_no_key_state. Either may be NULL.
 ///
 /// # Safety
 /// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to dv.
@@ -146,14 +222,7 @@ pub unsafe extern "C" fn flashd_steps_state(
 ) -> bool {
     kept(|| {
         let FlashdSteps { stepper } = unsafe { handle(steps) }?;
-        let state = stepper.state();
-        if !scalars.is_null() {
-            unsafe { slice_mut("scalars", scalars, 2) }?.copy_from_slice(&state.scalars);
-        }
-        if !o.is_null() {
-            unsafe { slice_mut("o", o, state.o.len()) }?.copy_from_slice(&state.o);
-        }
-        Ok(())
+        unsafe { write_state(&stepper.state(), scalars, o) }
     })
     .is_some()
 }

@@ -68,6 +68,90 @@ fn what_is_wrong_says_so() {
     }
 }
 
+/// The state of no key changes nothing; what no query sees may be anything, and minus infinity in what is added hides a key.
+#[test]
+fn no_key_and_unseen_keys() {
+    for design in ["flash-d", "fa2"] {
+        let json =
+            format!(r#"{{"design": "{design}", "d": 4, "masks": true, "bias": true, "partial": true}}"#);
+        let json = std::ffi::CString::new(json).unwrap();
+        unsafe {
+            let core = flashd_core_new(json.as_ptr());
+            let steps = flashd_steps_new(core);
+            let (ones, mut o) = ([0x3f80u32; 4], [7u32; 4]);
+            assert!(flashd_steps_query(steps, ones.as_ptr(), 0), "{}", error());
+            let (mut scalars, mut none, mut accumulators, mut zeros) =
+                ([1u64; 2], [1u64; 2], [1u64; 4], [1u64; 4]);
+            assert!(flashd_no_key_state(core, none.as_mut_ptr(), zeros.as_mut_ptr()), "{}", error());
+            assert!(flashd_steps_state(steps, scalars.as_mut_ptr(), accumulators.as_mut_ptr()));
+            assert_eq!((scalars, accumulators, zeros), (none, zeros, [0; 4]));
+            let mut lse = 0.0;
+            assert!(flashd_log_sum_exp(core, none.as_ptr(), &mut lse) && lse == f64::NEG_INFINITY);
+            assert!(flashd_steps_restore(steps, none.as_ptr(), zeros.as_ptr()), "{}", error());
+            let mut flags = FlashdResult { invalid: true, overflow: true, empty: false };
+            assert!(flashd_steps_result(steps, o.as_mut_ptr(), &mut flags) && flags.empty);
+            assert!(flashd_steps_key(steps, ones.as_ptr(), false, null_mut()));
+            assert!(flashd_steps_value(steps, ones.as_ptr()));
+            assert!(flashd_steps_state(steps, scalars.as_mut_ptr(), accumulators.as_mut_ptr()));
+            // q . k = 4, which is 4 log2 e = 5.77 in base 2.
+            assert!(
+                flashd_log_sum_exp(core, scalars.as_ptr(), &mut lse) && (lse - 5.771).abs() < 0.01,
+                "{lse}"
+            );
+            let (mut merged, mut sums) = ([0u64; 2], [0u64; 4]);
+            for [a, b] in [[(scalars, accumulators), (none, zeros)], [(none, zeros), (scalars, accumulators)]]
+            {
+                assert!(
+                    flashd_merge_states(
+                        core,
+                        a.0.as_ptr(),
+                        a.1.as_ptr(),
+                        b.0.as_ptr(),
+                        b.1.as_ptr(),
+                        merged.as_mut_ptr(),
+                        sums.as_mut_ptr()
+                    ),
+                    "{}",
+                    error()
+                );
+                assert_eq!((merged, sums), (scalars, accumulators));
+            }
+            // Two keys, the second of which is hidden in two ways and holds NaN.
+            let (q, k, v) = (
+                [1f32; 4],
+                [1.0, 1.0, 1.0, 1.0, f32::NAN, 3e38, f32::INFINITY, 1.0],
+                [2f32, 2.0, 2.0, 2.0, f32::NAN, 0.0, 1e30, 1.0],
+            );
+            let (mask, bias) = ([true, false], [0.0, f32::NEG_INFINITY]);
+            let heads = FlashdHeads {
+                heads: 1,
+                key_heads: 1,
+                queries: 1,
+                keys: 2,
+                q: q.as_ptr(),
+                k: k.as_ptr(),
+                v: v.as_ptr(),
+                causal: false,
+                scale: 0.0,
+                mask: null(),
+                bias: null(),
+            };
+            for heads in
+                [FlashdHeads { mask: mask.as_ptr(), ..heads }, FlashdHeads { bias: bias.as_ptr(), ..heads }]
+            {
+                let mut o = [0f32; 4];
+                assert!(flashd_attention(core, &heads, o.as_mut_ptr(), null_mut()), "{}", error());
+                assert_eq!(o, [2.0; 4]);
+            }
+            let mut o = [0f32; 4];
+            assert!(!flashd_attention(core, &heads, o.as_mut_ptr(), null_mut()));
+            assert_eq!(error(), "k: row 1, column 0 is NaN; every element must be a finite float32");
+            flashd_steps_free(steps);
+            flashd_core_free(core);
+        }
+    }
+}
+
 #[test]
 fn packed_vectors() {
     for bits in [1, 5, 8, 16, 19, 32, 33, 47, 64] {
