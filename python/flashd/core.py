@@ -1,143 +1,18 @@
 """A core with arrays of any library: shapes, types of elements, heads."""
 
 import json
-import operator
 import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from . import _flashd
+from .arguments import as_flag, as_float32, as_lengths, as_numpy, as_scale, as_string, as_whole, as_words, seen_and_added, spread
 
 
 def _text(value):
     """An option's value as the command line has it."""
     return {True: "true", False: "false"}.get(value, value) if isinstance(value, bool) else str(value)
-
-
-def _is_torch(x):
-    return type(x).__module__.partition(".")[0] == "torch"
-
-
-_FLOAT32 = np.dtype(np.float32)
-
-
-def _as_it_is(o):
-    return o
-
-
-def _numpy(name, x):
-    """Any array as one of NumPy's, whatever its elements."""
-    if isinstance(x, np.ma.MaskedArray):
-        raise ValueError(f"{name}: a masked array; pass filled(...) of it, and what is masked as mask")
-    try:
-        return np.asarray(x) if hasattr(x, "__array__") or not hasattr(x, "__dlpack__") else np.from_dlpack(x)
-    except (TypeError, ValueError, BufferError) as e:
-        # Ragged lists, among others.
-        raise ValueError(f"{name}: is no array: {e}") from None
-
-
-def _array(name, x):
-    """Any array as float32, and a function that makes results of the same kind."""
-    # To look at an array closely takes as long as a short query does.
-    if type(x) is np.ndarray and x.dtype is _FLOAT32:
-        return x, _as_it_is
-    if _is_torch(x):
-        import torch
-
-        if not x.dtype.is_floating_point:
-            raise ValueError(f"{name}: elements of type {x.dtype}; floating-point numbers are needed")
-        like = lambda o: torch.from_numpy(o).to(device=x.device, dtype=x.dtype)  # noqa: E731
-        return x.detach().to(device="cpu", dtype=torch.float32).numpy(), like
-    array = _numpy(name, x)
-    kind, float_name = array.dtype.kind, array.dtype.name
-    # bfloat16 and float8 of ml_dtypes are void to NumPy. Lists of numbers may be whole numbers.
-    listed = isinstance(x, (list, tuple)) and kind in "iu"
-    if kind != "f" and not listed and not float_name.startswith(("bfloat16", "float8")):
-        raise ValueError(f"{name}: elements of type {float_name}; floating-point numbers are needed")
-    dtype = _FLOAT32 if listed else array.dtype
-    with np.errstate(over="ignore"):
-        return array.astype(np.float32, copy=False), lambda o: o.astype(dtype, copy=False)
-
-
-def _words(name, x):
-    """Encodings as unsigned integers of 64 bits: nothing is cut off."""
-    x = _numpy(name, x.detach().cpu().numpy() if _is_torch(x) else x)
-    if x.dtype.kind not in "iu":
-        raise ValueError(f"{name}: elements of type {x.dtype.name}; encodings are whole numbers, as encode gives them (or x.view(numpy.uint16))")
-    if x.dtype.kind == "i" and (x < 0).any():
-        raise ValueError(f"{name}: {x[x < 0][0]} is below 0; encodings are unsigned, as x.view(numpy.uint{8 * x.dtype.itemsize}) makes them")
-    return np.ascontiguousarray(x, dtype=np.uint64).reshape(x.shape)
-
-
-def _whole(name, x, least):
-    """A whole number, not below the least one."""
-    if isinstance(x, (bool, np.bool_)):
-        raise TypeError(f"{name}: {x} is no whole number")
-    try:
-        x = operator.index(x)
-    except TypeError:
-        raise TypeError(f"{name}: {x!r} is no whole number") from None
-    if not least <= x < 1 << 63:
-        raise ValueError(f"{name}: {x} is outside {least} to 2**63 - 1")
-    return x
-
-
-def _lengths(name, x):
-    """Whole numbers, none below 0."""
-    x = _numpy(name, x)
-    if x.dtype.kind not in "iu" or (x < 0).any():
-        raise ValueError(f"{name}: whole numbers are needed, none below 0")
-    return x
-
-
-def _flag(name, x):
-    if not isinstance(x, (bool, np.bool_)):
-        raise TypeError(f"{name}: {x!r} is neither True nor False")
-    return bool(x)
-
-
-def _scale(x):
-    if isinstance(x, str):
-        return x
-    if isinstance(x, (bool, np.bool_)) or not hasattr(type(x), "__float__"):
-        raise TypeError(f"scale: {x!r} is neither 'auto' nor 'none' nor a number")
-    try:
-        return float(x)
-    except OverflowError:
-        raise ValueError(f"scale: {x} is not a positive finite number") from None
-
-
-def _word(name, x):
-    if not isinstance(x, str):
-        raise TypeError(f"{name}: {x!r} is no string")
-    return x
-
-
-def _seen_and_added(mask):
-    """Which keys queries see, and what is added to the scores of the others, None for nothing: from booleans, or from floats that are added to
-    scores, as torch's masks are."""
-    if _is_torch(mask):
-        import torch
-
-        mask = mask.detach().cpu()
-        least = torch.finfo(mask.dtype).min if mask.dtype.is_floating_point else None
-        # NumPy has no bfloat16. What is added stays what it is.
-        mask = mask.numpy() if least is None else mask.to(torch.float64).numpy()
-    else:
-        mask = _numpy("mask", mask)
-        least = np.finfo(mask.dtype).min if mask.dtype.kind == "f" else None
-    if mask.dtype == bool:
-        return mask, None
-    if least is None:
-        raise ValueError(f"mask: elements of type {mask.dtype.name}; booleans, True for keys that are seen, or floats that are added to "
-                         "scores are needed")
-    # Libraries take a type's least number where minus infinity would give NaN.
-    away = mask <= max(float(least), float(np.finfo(np.float32).min)) / 2
-    # What is added where no query sees may be anything: which that is, the compiled part knows.
-    added = np.where(away, 0, mask)
-    with np.errstate(over="ignore"):
-        return ~away, added.astype(np.float32) if added.any() else None
 
 
 @dataclass
@@ -268,7 +143,7 @@ class Core:
     def _operands(self, q, k, v, mask=None, lengths=None, *, causal=False, window=None, causal_align=None, tensor_scale=None, scale=None,
                   smooth_k=False, steps=False, errors=False):
         """q, k and v as the compiled part takes them, the other arguments that are not left out, what makes results like q, and their shape."""
-        (q, like), (k, _), (v, _) = _array("q", q), _array("k", k), _array("v", v)
+        (q, like), (k, _), (v, _) = as_float32("q", q), as_float32("k", k), as_float32("v", v)
         own_d, dv = self._core.d, self._core.dv
         shape = (*q.shape[:-1], dv)
         if q.ndim == 1:
@@ -290,23 +165,23 @@ class Core:
         flat = [np.ascontiguousarray(x).reshape(-1, *x.shape[-2:]) for x in (q, k, v)]
         given = {}
         for name, x, check in (
-            ("causal", causal, _flag), ("smooth_k", smooth_k, _flag), ("steps", steps, _flag), ("errors", errors, _flag),
-            ("causal_align", causal_align, _word), ("tensor_scale", tensor_scale, _word),
-            ("window", window, lambda name, x: _whole(name, x, 1)), ("scale", scale, lambda _, x: _scale(x))):
+            ("causal", causal, as_flag), ("smooth_k", smooth_k, as_flag), ("steps", steps, as_flag), ("errors", errors, as_flag),
+            ("causal_align", causal_align, as_string), ("tensor_scale", tensor_scale, as_string),
+            ("window", window, lambda name, x: as_whole(name, x, 1)), ("scale", scale, lambda _, x: as_scale(x))):
             if x is not None and x is not False:
                 given[name] = check(name, x)
         if lengths is not None:
-            lengths = _lengths("lengths", lengths)
+            lengths = as_lengths("lengths", lengths)
             if lengths.ndim:
-                lengths = _spread("lengths", lengths, q.shape[:-1])
+                lengths = spread("lengths", lengths, q.shape[:-1])
             given["lengths"] = lengths.ravel().tolist()
         if mask is not None:
-            seen, added = _seen_and_added(mask)
+            seen, added = seen_and_added(mask)
             one = seen.ndim <= 2 or all(n == 1 for n in seen.shape[:-2])
             whole = (flat[0].shape[1], flat[1].shape[1])
 
             def table(x):
-                x = _spread("mask", x.reshape(x.shape[-2:]) if one and x.ndim > 2 else x, whole if one else leading + whole)
+                x = spread("mask", x.reshape(x.shape[-2:]) if one and x.ndim > 2 else x, whole if one else leading + whole)
                 return np.ascontiguousarray(x).ravel()
 
             # What is added needs no masks where every key is seen.
@@ -320,24 +195,24 @@ class Core:
         """One head in encodings, rows of integers as `encode` gives them: nothing is scaled. Returns encodings, and flags and counts."""
         given = []
         for name, x in (("q", q), ("k", k), ("v", v)):
-            x, words = _words(name, x), self._core.row(name)[1]
+            x, words = as_words(name, x), self._core.row(name)[1]
             if x.ndim != 2 or x.shape[-1] != words or not x.size:
                 raise ValueError(f"{name}: has shape {list(x.shape)}; rows of {words} are needed")
             given.append(x[None])
         q, k, v = given
         queries, keys = q.shape[1], k.shape[1]
         if lengths is not None:
-            lengths = _spread("lengths", _lengths("lengths", lengths), (queries,)).tolist()
+            lengths = spread("lengths", as_lengths("lengths", lengths), (queries,)).tolist()
         hidden = None
         if mask is not None:
-            seen = _numpy("mask", mask)
+            seen = as_numpy("mask", mask)
             if seen.dtype != bool:
                 raise ValueError(f"mask: elements of type {seen.dtype.name}; booleans are needed, True for keys that are seen")
-            hidden = (~_spread("mask", seen, (queries, keys))).ravel().tolist()
+            hidden = (~spread("mask", seen, (queries, keys))).ravel().tolist()
         if bias is not None:
-            bias = _spread("bias", _words("bias", bias), (queries, keys)).ravel().tolist()
+            bias = spread("bias", as_words("bias", bias), (queries, keys)).ravel().tolist()
         if v_exponent is not None:
-            v_exponent = _whole("v_exponent", v_exponent, 0)
+            v_exponent = as_whole("v_exponent", v_exponent, 0)
         o, told = self._core.attention_raw(q, k, v, lengths, hidden, bias, v_exponent)
         return o.reshape(-1, self.dv), told
 
@@ -347,7 +222,7 @@ class Core:
         In a core whose rows have scales, the words of the scale, which is chosen here, stand behind the elements of a row.
         """
         self._core.row(operand)
-        x = np.ascontiguousarray(_array(operand, x)[0])
+        x = np.ascontiguousarray(as_float32(operand, x)[0])
         d = self.dv if operand in ("v", "o") else self.d
         if x.ndim == 0 or x.shape[-1] != d:
             raise ValueError(f"{operand}: has shape {list(x.shape)}; rows of {d} are needed")
@@ -355,7 +230,7 @@ class Core:
 
     def decode(self, operand, encodings):
         """The numbers, in float64, that encodings of "q", "k", "v" or "o" stand for: the inverse of `encode`."""
-        encodings = _words(operand, encodings)
+        encodings = as_words(operand, encodings)
         words = self._core.row(operand)[1]
         if encodings.ndim == 0 or encodings.shape[-1] != words:
             raise ValueError(f"{operand}: has shape {list(encodings.shape)}; rows of {words} are needed")
@@ -378,7 +253,7 @@ class Core:
         """The state of the keys of all these states, merged one after another as a node of split keys does it; `no_key` without any."""
         merged = self.no_key
         for scalars, o in states:
-            pair = _words("scalars", scalars), _words("o", o)
+            pair = as_words("scalars", scalars), as_words("o", o)
             if pair[0].shape != (2,) or pair[1].ndim != 1:
                 raise ValueError(f"state: has shapes {list(pair[0].shape)} and {list(pair[1].shape)}; [2] and [{self.dv}] are needed")
             merged = self._core.merge(merged, (pair[0].tolist(), pair[1].tolist()))
@@ -386,7 +261,7 @@ class Core:
 
     def log_sum_exp(self, state):
         """The log-sum-exp of a state in base 2, minus infinity for no key: ln 2 times it is the natural one."""
-        scalars = _words("scalars", state[0])
+        scalars = as_words("scalars", state[0])
         if scalars.shape != (2,):
             raise ValueError(f"state: has scalars of shape {list(scalars.shape)}; [2] is needed")
         return self._core.log_sum_exp(scalars.tolist())
@@ -411,10 +286,3 @@ class Core:
     def write(self, folder, *, prefix=None):
         """Writes them into a folder; returns their paths."""
         return self._core.write(folder, prefix)
-
-
-def _spread(name, x, shape):
-    try:
-        return np.broadcast_to(x, shape)
-    except ValueError:
-        raise ValueError(f"{name}: has shape {list(x.shape)}, {list(shape)} is needed") from None
