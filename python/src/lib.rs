@@ -378,7 +378,8 @@ impl Core {
     /// Names and texts of the files that `flashd generate` writes.
     #[pyo3(signature = (prefix=None))]
     fn files(&self, py: Python, prefix: Option<&str>) -> PyResult<Vec<(String, String)>> {
-        let files = py.detach(|| with_threads(|| flashd_api::guarded(|| self.0.files(prefix)))).map_err(raised)?;
+        let files =
+            py.detach(|| with_threads(|| flashd_api::guarded(|| self.0.files(prefix)))).map_err(raised)?;
         Ok(files.into_iter().map(|file| (file.name, file.text)).collect())
     }
 

@@ -38,7 +38,7 @@ class Errors(unittest.TestCase):
             ((x, x, x), {"window": 2}, "window: takes a core with masks; add masks=True"),
             ((x, x, x), {"lengths": 2}, "lengths: takes a core with masks; add masks=True"),
             ((x, x, x), {"mask": x[:, :3] > 0}, "mask: takes a core with masks; add masks=True"),
-            ((x, x, x), {"mask": x}, "mask: adds 1 to the score of query 0 and key 0, which takes a core that adds a bias; add bias=True"),
+            ((x, x, x), {"mask": x[:, :3]}, "mask: adds 1 to the score of query 0 and key 0, which takes a core that adds a bias; add bias=True"),
             ((x, x, x), {"mask": x.astype(int)}, "mask: elements of type int64; booleans"),
             ((x, x, x), {"scale": 0}, "scale: score scale 0 is not a positive finite number"),
             ((x, x, x), {"scale": "much"}, "scale: neither auto nor none nor a number"),

@@ -45,7 +45,7 @@ pub struct Settings {
     /// Keys hidden from queries, true for hidden: `[queries, keys]` for all heads or `[heads, queries, keys]`.
     pub hidden: Option<Vec<bool>>,
     /// Numbers to add to scores, in natural units: `[queries, keys]` for all heads or `[heads, queries, keys]`. Takes a core with a bias.
-    /// Minus infinity hides the key, in a core with masks; what is added to the score of a key that its query does not see may be anything.
+    /// Minus infinity hides the key, in a core with masks. Biases of hidden keys may be anything.
     pub bias: Option<Vec<f32>>,
     /// Factor between `q . k` and the score.
     pub score_scale: ScoreScale,
@@ -235,7 +235,7 @@ impl Settings {
             }
         }
         match biases.iter().position(|&added| added != 0.0) {
-            // Of a mask that adds nothing there is nothing to send.
+            // The core needs no bias for zeros.
             None => Ok(Bias::None),
             Some(at) if !core.config().bias => Err(Error::Input(format!(
                 "bias: adds {} to the score of query {} and key {}, which takes a core that adds a bias; add --bias",

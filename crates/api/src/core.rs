@@ -88,7 +88,7 @@ impl Core {
         [accumulator].into_iter().chain(self.config.state_scalars().iter().copied().zip(scalars)).collect()
     }
 
-    /// The state of a query that has seen no key ([`PartialState::no_key`]).
+    /// The empty state, of a query that has seen no key ([`PartialState::no_key`]).
     ///
     /// # Errors
     /// A core that cannot have partial results.
@@ -98,8 +98,7 @@ impl Core {
         PartialState::no_key(&self.config, model.numerics()).ok_or_else(refused)
     }
 
-    /// The state of two queries' keys together, as the tree of [split keys](flashd_golden::Merge) has it; one that stands for no key changes
-    /// nothing.
+    /// The merged state of two sets of keys, as the tree of [split keys](flashd_golden::Merge) computes it. The empty state is neutral.
     ///
     /// # Errors
     /// A core without partial results, and states that are not of this core.

@@ -112,7 +112,7 @@ impl Core {
             )));
         }
         let sees = |query: usize, key: usize| meets(query, key) && !masked(query, key) && !hides(query, key);
-        // What no query sees may be anything.
+        // Unseen keys and values may hold anything.
         let everything = head.lengths.is_none() && head.hidden.is_none() && head.bias.is_none();
         let seen: Vec<bool> =
             (0..keys).map(|key| everything || (0..queries).any(|query| sees(query, key))).collect();
@@ -148,7 +148,7 @@ impl Core {
     }
 }
 
-/// The bias that stands for minus infinity.
+/// Minus infinity as a bias.
 const MINUS_INFINITY: u64 = 0xff80;
 
 /// How rows of an operand are encoded.

@@ -95,7 +95,7 @@ fn encodings_give_the_models_results() {
         let [q, k, v] = [3, keys, keys].map(|rows| elements(&mut rng, config.format, rows * d));
         let hidden: Vec<bool> = (0..3 * keys).map(|_| rng.random()).collect();
         let masked = |query: usize, key: usize| hidden[query * keys + key];
-        // What no query sees does not count, and may be anything.
+        // Unseen keys do not count, and may hold anything.
         let seen = |key: usize| key < 20 && (0..3).any(|query| !masked(query, key));
         let only = |x: &[u64]| -> Vec<u64> {
             x.iter().enumerate().map(|(i, &word)| if seen(i / d) { word } else { 0 }).collect()

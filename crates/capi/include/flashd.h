@@ -78,7 +78,8 @@ typedef struct {
   double scale;
   // [heads, queries, keys], true for keys that a query sees; NULL for all. Takes a core with masks.
   const bool *mask;
-  // [heads, queries, keys], what is added to scores, in natural units; NULL for nothing. Takes a core with a bias.
+  // [heads, queries, keys], what is added to scores, in natural units; NULL for nothing. Takes a core with a bias; minus infinity hides
+  // the key, in a core with masks. Rows of k and v that no query sees may be anything, here and in the mask.
   const float *bias;
 } FlashdHeads;
 
@@ -252,7 +253,8 @@ bool flashd_steps_query(FlashdSteps *steps,
                         const uint32_t *q,
                         uint32_t v_exponent);
 
-// Starts the query from a partial result, before its first key: two scalars, as far as the core has them, and dv accumulators.
+// Starts the query from a partial result, before its first key: two scalars, as far as the core has them, and dv accumulators. That of
+// flashd_no_key_state changes nothing.
 //
 // # Safety
 // `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to dv.
@@ -282,8 +284,38 @@ bool flashd_steps_biased_key(FlashdSteps *steps, const uint32_t *k, uint32_t bia
 // `steps` comes from flashd_steps_new; `v` is null or points to value_words words.
 bool flashd_steps_value(FlashdSteps *steps, const uint32_t *v);
 
-// The state after the last step: two scalars (FLASH-D: log-sum-exp and what is left of the hold rule's budget; FA2: maximum and sum), zeros
-// of a core that cannot have partial results, and dv accumulators as the core holds them. Either may be NULL.
+// The state of a query that has seen no key: two scalars and dv accumulators. It changes nothing in flashd_merge_states and
+// flashd_steps_restore. FLASH-D: the least log-sum-exp; FA2: the least maximum and a sum of 0. Either may be NULL.
+//
+// # Safety
+// `core` is null or comes from flashd_core_new; `scalars` is null or points to 2 words, `o` to dv.
+bool flashd_no_key_state(const FlashdCore *core,
+                         uint64_t *scalars,
+                         uint64_t *o);
+
+// The state of all keys of two states, as the tree of split keys has it: into scalars and o, which may be those of a or b.
+//
+// # Safety
+// `core` is null or comes from flashd_core_new; scalars are null or point to 2 words, accumulators to dv.
+bool flashd_merge_states(const FlashdCore *core,
+                         const uint64_t *scalars_a,
+                         const uint64_t *o_a,
+                         const uint64_t *scalars_b,
+                         const uint64_t *o_b,
+                         uint64_t *scalars,
+                         uint64_t *o);
+
+// The log-sum-exp of a state's two scalars in base 2, into result: ln 2 times it is the natural one. Minus infinity for no key.
+//
+// # Safety
+// `core` is null or comes from flashd_core_new; `scalars` is null or points to 2 words, `result` is null or can be written.
+bool flashd_log_sum_exp(const FlashdCore *core,
+                        const uint64_t *scalars,
+                        double *result);
+
+// The state after the last step: two scalars (FLASH-D: log-sum-exp and what is left of the hold rule's budget; FA2: maximum and sum; all
+// of base 2), zeros of a core that cannot have partial results, and dv accumulators as the core holds them. Before the first key that the query
+// sees it is flashd_no_key_state. Either may be NULL.
 //
 // # Safety
 // `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to dv.

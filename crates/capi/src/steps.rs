@@ -134,7 +134,7 @@ pub unsafe extern "C" fn flashd_steps_value(steps: *mut FlashdSteps, v: *const u
     .is_some()
 }
 
-/// The state of a query that has seen no key: two scalars and dv accumulators. It changes nothing in flashd_merge_states and
+/// The empty state, of a query that has seen no key: two scalars and dv accumulators. It is neutral in flashd_merge_states and
 /// flashd_steps_restore. FLASH-D: the least log-sum-exp; FA2: the least maximum and a sum of 0. Either may be NULL.
 ///
 /// # Safety
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn flashd_no_key_state(
     kept(|| unsafe { write_state(&handle(core)?.core.no_key()?, scalars, o) }).is_some()
 }
 
-/// The state of all keys of two states, as the tree of split keys has it: into scalars and o, which may be those of a or b.
+/// Merges two states, as the tree of split keys does, into scalars and o, which may be those of a or b.
 ///
 /// # Safety
 /// `core` is null or comes from flashd_core_new; scalars are null or point to 2 words, accumulators to dv.
@@ -209,8 +209,8 @@ unsafe fn write_state(state: &PartialState, scalars: *mut u64, o: *mut u64) -> R
 }
 
 /// The state after the last step: two scalars (FLASH-D: log-sum-exp and what is left of the hold rule's budget; FA2: maximum and sum; all
-/// of base 2), zeros of a core that cannot have partial results, and dv accumulators as the core holds them. Before the first key that the query
-/// sees it is flashd_no_key_state. Either may be NULL.
+/// of base 2) and dv accumulators as the core holds them; the scalars are zeros in a core that cannot have partial results. Before the first
+/// visible key it is flashd_no_key_state. Either may be NULL.
 ///
 /// # Safety
 /// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to dv.

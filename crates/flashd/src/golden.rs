@@ -151,7 +151,7 @@ fn heads(args: &GoldenArgs) -> Result<(String, Vec<GoldenHead>), Failure> {
     let visible = asked.of(true, queries, keys).map_err(Failure::input)?;
     let mask = args.mask.as_ref().map(|path| read_mask(path, queries, keys));
     let mask = mask.transpose().map_err(|e| Failure::input(format!("--mask {e}")))?;
-    // What the mask hides may be anything, too.
+    // Masked keys may hold anything, too.
     let hides = |mask: &Vec<f64>| mask.iter().map(|&added| added == f64::NEG_INFINITY).collect();
     let seen = Visible { hidden: mask.as_ref().map_or_else(Vec::new, hides), ..visible.clone() };
     let head = |(i, attention): (usize, flashd_workload::Attention)| {

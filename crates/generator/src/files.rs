@@ -77,7 +77,7 @@ pub struct Manifest<C = CoreConfig> {
     pub modules: Vec<ModuleEntry>,
 }
 
-/// What a state is.
+/// The state of a core with partial results: base and scalars.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StateEntry {
     /// Base of the logarithms L and m: 2.
@@ -93,9 +93,9 @@ pub struct ScalarEntry {
     pub name: String,
     /// Bits; `lse` and `m` are in two's complement.
     pub width: u32,
-    /// Of these the fraction.
+    /// Bits of the fraction.
     pub fraction_bits: u32,
-    /// The word in the state that stands for no key.
+    /// Its word in the empty state.
     pub no_key: u64,
 }
 

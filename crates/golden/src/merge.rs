@@ -31,7 +31,7 @@ impl Merge {
         Merge { config: config.clone(), base2: Base2::new(&numerics), merge, numerics }
     }
 
-    /// Merges two partial results. If one is `None` or [stands for no key](PartialState::no_key), the other is returned unchanged.
+    /// Merges two partial results. If one is `None` or [empty](PartialState::no_key), the other is returned unchanged.
     pub fn merge(&self, a: Option<&PartialState>, b: Option<&PartialState>) -> Option<PartialState> {
         self.merged(a, b).0
     }

@@ -1,4 +1,4 @@
-//! States as numbers, and the state that stands for no key.
+//! States as numbers, and the empty state.
 
 use crate::result::PartialState;
 use flashd_spec::bits::{ones, signed};
@@ -6,14 +6,14 @@ use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::numerics::Numerics;
 
 impl PartialState {
-    /// The state of a query that has seen no key: accumulators of 0 and the scalars of [`Numerics::no_key`].
+    /// The empty state, of a query that has seen no key: accumulators of 0 and the scalars of [`Numerics::no_key`].
     /// [`Merge::merge`](crate::Merge::merge) of it and another state is that other state. `None` for a core that cannot have partial results.
     pub fn no_key(config: &CoreConfig, n: &Numerics) -> Option<PartialState> {
         let scalars = n.no_key(config)?;
         Some(PartialState { scalars, o: vec![0; config.dv()] })
     }
 
-    /// Whether it stands for no key, whatever its accumulators.
+    /// Checks the scalars against those of [`PartialState::no_key`]; accumulators do not matter.
     pub fn is_no_key(&self, config: &CoreConfig, n: &Numerics) -> bool {
         match config.design() {
             Design::FlashD => n.no_key(config).is_some_and(|scalars| scalars[0] == self.scalars[0]),

@@ -57,7 +57,7 @@ pub enum StepError {
     NoPartial,
 }
 
-/// The step of a key that is masked, and of a state that stands for no key.
+/// The step of a masked key, and of an empty state.
 const NOTHING: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
 
 /// A core's model between two steps.
@@ -102,8 +102,8 @@ impl Stepper {
         Ok(())
     }
 
-    /// Starts the query from a partial result, before its first key. One that [stands for no key](PartialState::no_key) is no step, as a host
-    /// does not send it: the query stays empty.
+    /// Starts the query from a partial result, before its first key. The [empty state](PartialState::no_key) is no step, because a host does not
+    /// send it: the query stays empty.
     ///
     /// # Errors
     /// [`StepError::NoQuery`], [`StepError::NoPartial`], [`StepError::Length`] or [`StepError::Width`].
@@ -187,8 +187,8 @@ impl Stepper {
         self.due
     }
 
-    /// The state as the core's registers hold it; before the first key that the query sees the one that [stands for no
-    /// key](PartialState::no_key). The scalars are zeros in cores that cannot have partial results.
+    /// The state as the core's registers hold it; before the first visible key the [empty state](PartialState::no_key). The scalars are zeros
+    /// in cores that cannot have partial results.
     pub fn state(&self) -> PartialState {
         let nothing = || PartialState { scalars: [0; 2], o: vec![0; self.config().dv()] };
         self.core

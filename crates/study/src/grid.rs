@@ -202,7 +202,7 @@ fn is_kept_together(fields: &Map<String, Value>) -> bool {
     fields.len() == 1 && fields.contains_key(ALL)
 }
 
-/// Where a grid says something twice: an entry, or an element of a list that stands for each of its elements.
+/// The first entry of a grid that repeats another one, or has a list of choices with a repeated element; and the problem.
 pub fn doubled(entries: &[Value]) -> Option<(usize, String)> {
     let twice = |i: usize| {
         let first = entries.iter().position(|other| *other == entries[i]).unwrap_or(i);

@@ -1,4 +1,4 @@
-//! What is added to the scores of keys: relative positions, ALiBi, masks.
+//! Biases of scores: relative positions, ALiBi, masks.
 
 use crate::positions::Positions;
 use crate::tensor::{Attention, TensorError, added};
@@ -31,11 +31,11 @@ pub enum Bias {
 
 impl Bias {
     /// Reads a `.npy` file of shape `[keys]` or `[queries, keys]`, sizes of the head before any [cut](Attention::truncated), for the queries
-    /// and keys of a head. -inf, or the least number of the file's type, hides a key: `visible` gets it. What is added to the score of a key
-    /// that its query does not see anyway may be anything.
+    /// and keys of a head. -inf, or the least number of the file's type, hides a key: `visible` gets it. The biases
+    /// of keys that are hidden anyway may be anything.
     ///
     /// # Errors
-    /// Names the file, what is wrong with it and what would be right: also NaN and +inf.
+    /// Names the file, the problem and the remedy; also for NaN and +inf.
     pub fn from_npy(path: &Path, head: &Attention, visible: &mut Visible) -> Result<Bias, TensorError> {
         let added = added(path, head)?;
         let (keys, ranges) = (head.keys, visible.ranges(head));

@@ -1,4 +1,4 @@
-//! `meta.json`: what the heads of a folder are.
+//! `meta.json`: the description of a folder's heads.
 
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub enum MetaError {
     NoList {
         /// The `meta.json`.
         path: PathBuf,
-        /// What the reader stumbled over.
+        /// The reader's error.
         error: flashd_files::JsonError,
     },
     /// An entry describes no head, or not only one.
@@ -34,12 +34,12 @@ pub enum MetaError {
         path: PathBuf,
         /// Its place in the list, from 1.
         entry: usize,
-        /// What is wrong with it and what would be right.
+        /// The problem and the remedy.
         problem: String,
     },
 }
 
-/// An entry: what is used of it, and what others note on a head.
+/// An entry: fields that are used, and notes on a head.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Meta {

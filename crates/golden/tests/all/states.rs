@@ -1,4 +1,4 @@
-//! The state that stands for no key, and states as numbers.
+//! The empty state, and states as numbers.
 
 use crate::common::rng;
 use flashd_golden::{Head, Merge, Model, PartialState, QueryResult, Stepper, decode, encode};
@@ -24,7 +24,7 @@ fn cores() -> Vec<CoreConfig> {
     all.filter(|core| core.validate().is_ok()).collect()
 }
 
-/// q, k and v in a core's encodings, without scales of rows other than those that are one.
+/// q, k and v in a core's encodings; all scales of rows are 1/64.
 fn operands(core: &CoreConfig, seed: u64) -> [Vec<u64>; 3] {
     let mut rng = rng(seed);
     let (words, formats) = (core.port_words(), core.formats());
@@ -128,12 +128,12 @@ fn no_key_is_neutral() {
     }
 }
 
-/// What the tables of a core may add to a log-sum-exp.
+/// The error that a core's tables may add to a log-sum-exp.
 fn tolerance(core: &CoreConfig) -> f64 {
     if core.formats().q.fraction_bits <= 3 { 0.08 } else { 0.02 }
 }
 
-/// The numbers that states stand for are those of the scores, in base 2.
+/// A state's log-sum-exp, in base 2, agrees with the scores of its keys.
 #[test]
 fn the_log_sum_exp_is_that_of_the_scores() {
     for core in cores() {

@@ -1,4 +1,4 @@
-//! The scalars of a state as numbers, and those that stand for no key.
+//! Fraction bits of a state's scalars, and the scalars of the empty state.
 
 use super::Numerics;
 use crate::config::{CoreConfig, Design, Fa2Variant};

@@ -65,7 +65,10 @@ fn read_npz(path: &Path, rank: Rank, first: First) -> Result<[Tensor; 3], Tensor
         }
         let size = entry.size();
         let mut stream = Inflated(entry);
-        let header = npy::read_header(&mut stream).map_err(|problem| place.error(problem))?;
+        let header = npy::read_header(&mut stream).map_err(|problem| match problem {
+            Problem::Unreadable(e) => failed(e),
+            other => place.error(other),
+        })?;
         let held = size.saturating_sub(header.preamble);
         if held > MAX_EXPANSION.saturating_mul(length) {
             return Err(place.error(header.wrong_size(held)));
