@@ -38,7 +38,7 @@ pub(crate) struct State {
     begun: Block<i32>,
 }
 
-/// What a step does in the lanes, for each query of a block: `o 2^-delta + v m 2^-shift`.
+/// The operation of the lanes in a step, for each query of a block: `o 2^-delta + v m 2^-shift`.
 #[derive(Clone, Copy)]
 pub(crate) struct Addition {
     pub(crate) m: Block<i32>,
@@ -96,7 +96,7 @@ impl OctaveLanes {
         self.reference.save(Self::octaves(state, query))
     }
 
-    /// What a query that has seen a key ends with.
+    /// The division that ends a query that has seen a key.
     pub(crate) fn ending(&self, state: &State, query: usize) -> <SharedLog as Recurrence>::Ending {
         self.reference.ending(Some(Self::octaves(state, query)))
     }

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! R moves by whole octaves, so the fraction of `R - s` is that of `s0 - s`. Subtraction, table and its product leave the
-//! loop for a stage before it. A sum of octaves, a shift and the addition to l remain. The stage takes no cycle more:
-//! factor and final l go to the lanes without a register of their own in between.
+//! loop for a stage before it. A sum of octaves, a shift and the addition to l remain. The latency is the same, because
+//! factor and final l reach the lanes without a register in between.
 
 use super::log_reference::log_sum_bits;
 use super::reference::tau_bits;
@@ -209,7 +209,7 @@ pub fn octave_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarI
         m.drive(takes, update);
         let mut next = [octaves_next, sum_next];
         if let Some(state) = at_table {
-            // To the loop a restore is a first key: its reference is that of the state, and no octaves above.
+            // A restore is a first key for the loop. Its reference is m of the state and no octaves above.
             let [step, sum] = [("loop_state_q", state.step), ("loop_state_l_q", state.sum)]
                 .map(|(name, wire)| delay(m, (name, 0), wire, 1));
             let restore = RestoreFunction { width: sum_next.width() };

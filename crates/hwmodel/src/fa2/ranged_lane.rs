@@ -7,13 +7,13 @@
 //!  result      o r 2^E                 multiplier: the top of |o| times the significand of r
 //! ```
 //!
-//! o is a fraction of `2^(E - bias + 1)`. l is below 2, so o stays below twice the largest value of its own lane, nothing
+//! o is a fraction of `2^(E - bias + 1)`. l is below 2, so o stays below twice the largest value that the lane has read, nothing
 //! overflows, and the host passes no exponent. One subtraction, `x - E - 1`, gives both distances: its complement is
 //! `E - x`. Each is added to a shift that is due anyway, so an exponent for each lane takes no shifter more than one for
 //! all lanes ([`super::shared_fixed_lane`]).
 //!
-//! The accumulator's last place is that of a value of the largest exponent times an exponential of `2^-16`, which 65,536
-//! equal scores reach. With fewer bits such a product ends in a half of the last place in every second step. Rounding
+//! A value of the largest exponent and an exponential of `2^-16`, which 65,536 equal scores reach, have a product that ends
+//! in the accumulator's last place. With fewer bits such a product ends in a half of the last place in every second step. Rounding
 //! away from zero then adds half of the value's own last place to the mean.
 //!
 //! The result takes `~o` for the magnitude of a negative o, which is one last place less and needs no carry chain.
