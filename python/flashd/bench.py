@@ -236,6 +236,22 @@ class Bench:
         return self.answers.popleft()
 
 
+def _save_file(build, told, sim):
+    """GTKWave's save file beside the dump, with the ports of the design by their names in the dump."""
+    name = told["name"]
+    dump = next((build / file for file in (f"{name}.fst", "dump.fst", "dump.vcd") if (build / file).is_file()), None)
+    if dump is None:
+        return
+    scope = name if sim == "icarus" else f"TOP.{name}"
+    lines = [f'[dumpfile] "/{dump.name}"', f'[savefile] "/{name}.gtkw"', "[timestart] 0", f"[treeopen] {scope}."]
+    for port in told["ports"]:
+        width = port["width"]
+        lines += ["@28" if width == 1 else "@22", f"{scope}.{port['name']}" + (f"[{width - 1}:0]" if width > 1 else "")]
+    save = build / f"{name}.gtkw"
+    save.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"waves: gtkwave {dump} {save}")
+
+
 def main(bench, manifest):
     """Builds the design and runs the bench: the command line of what `generate --cocotb` writes."""
     from cocotb_tools.check_results import get_results
@@ -246,20 +262,26 @@ def main(bench, manifest):
     parser.add_argument("--keys", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--build", type=Path, default=None, help="folder to build in (default: cocotb-<simulator> beside the bench)")
+    parser.add_argument("--waves", action="store_true", help="write waves into the folder (WAVES=1 does so, too)")
     options = parser.parse_args()
+    # cocotb's own module for the dump is SystemVerilog.
+    waves = options.waves or os.environ.get("WAVES", "0") not in ("", "0")
     bench, manifest = Path(bench).resolve(), Path(manifest).resolve()
     told = json.loads(manifest.read_text(encoding="utf-8"))
     build = (options.build or bench.parent / f"cocotb-{options.sim}").resolve()
     runner = get_runner(options.sim)
     runner.build(
         sources=[manifest.parent / file for file in told["files"]], hdl_toplevel=told["name"], build_dir=build,
-        build_args=["-g2005"] if options.sim == "icarus" else ["-Wno-fatal", "-O1"], timescale=("1ns", "1ps"),
+        build_args=["-g2012" if waves else "-g2005"] if options.sim == "icarus" else ["-Wno-fatal", "-O1"], timescale=("1ns", "1ps"),
+        waves=waves,
     )
     path = os.pathsep.join([str(bench.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     results = runner.test(
-        hdl_toplevel=told["name"], test_module=bench.stem, build_dir=build, test_dir=build,
+        hdl_toplevel=told["name"], test_module=bench.stem, build_dir=build, test_dir=build, waves=waves,
         extra_env={"PYTHONPATH": path, "FLASHD_KEYS": str(options.keys), "FLASHD_SEED": str(options.seed)},
     )
     tests, failed = get_results(results)
+    if waves:
+        _save_file(build, told, options.sim)
     print(f"cocotb: {tests - failed} of {tests} tests passed")
     sys.exit(0 if tests and not failed else 1)

@@ -11,6 +11,7 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -22,6 +23,7 @@ import flashd
 class Files(unittest.TestCase):
     """Verilog, manifests and the command line."""
 
+    @mock.patch.dict(os.environ, FLASHD_REPRODUCIBLE="1")
     def test_files_are_those_of_generate(self):
         core = flashd.Core("fa2", d=4, format="fp16", masks=True)
         with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,7 @@
 // Checks one generated design, compiled by Verilator, against a vector file or a pipe.
 //
-// Usage: Vdesign FILE, or - for standard input. The ports come from the header that `flashd generate --testbench`
+// Usage: Vdesign FILE [+waves[=DUMP.vcd]], with - for standard input. Compiled with --trace it writes waves, and GTKWave's save file
+// next to them. The ports come from the header that `flashd generate --testbench`
 // writes beside the design (macro PORTS_H names it): each port's digits in a line, and when an output is compared:
 // every cycle outside reset, while v_ren or o_valid is high, or while o_valid is and o_empty is not. Registers start with random
 // contents, so that nothing may rely on a state before reset. The last line is `TEST PASSED: N checks` (exit
@@ -9,6 +10,9 @@
 #include "Vdesign.h"
 #include "verilated.h"
 #include PORTS_H
+#if VM_TRACE
+#include "verilated_vcd_c.h"
+#endif
 
 #include <chrono>
 #include <cstdint>
@@ -56,7 +60,31 @@ unsigned digit(const VlWide<N>& port, size_t i) {
     return (port[i / 8] >> (4 * (i % 8))) & 15U;
 }
 
+#if VM_TRACE
+std::unique_ptr<VerilatedVcdC> waves;
+
+// GTKWave's save file of a dump: every port by its name there.
+void write_save_file(const std::string& dump) {
+    const size_t folder = dump.find_last_of('/') + 1;
+    const std::string stem = dump.substr(folder, dump.rfind(".vcd") - folder);
+    std::ofstream file(dump.substr(0, folder) + stem + ".gtkw");
+    // GTKWave looks for the dump where the save file is, if it knows both by absolute paths.
+    file << "[dumpfile] \"/" << stem << ".vcd\"\n[savefile] \"/" << stem << ".gtkw\"\n[timestart] 0\n[treeopen] TOP." << DESIGN << ".\n";
+    const auto show = [&](const char* name, unsigned bits) {
+        file << (bits == 1 ? "@28\n" : "@22\n") << "TOP." << DESIGN << '.' << name;
+        if (bits > 1) file << '[' << bits - 1 << ":0]";
+        file << '\n';
+    };
+#define SIGNAL(name, bits) show(#name, bits);
+    SIGNALS(SIGNAL)
+#undef SIGNAL
+}
+#endif
+
 [[noreturn]] void fail(const std::string& what) {
+#if VM_TRACE
+    waves.reset();
+#endif
     std::cout << "TEST FAILED: " << what << std::endl;
     std::exit(1);
 }
@@ -100,7 +128,11 @@ void check(uint64_t cycle, const char* name, const T& port, const char* text, si
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 2) fail("usage: Vdesign FILE, or - for standard input");
+    const bool traced = argc == 3 && std::strncmp(argv[2], "+waves", 6) == 0;
+    if (argc != 2 && !traced) fail("usage: Vdesign FILE [+waves[=DUMP.vcd]], or - for standard input");
+#if !VM_TRACE
+    if (traced) fail("+waves: the design is compiled without --trace");
+#endif
     std::ifstream opened;
     const bool piped = std::strcmp(argv[1], "-") == 0;
     if (piped) {
@@ -115,6 +147,23 @@ int main(int argc, char** argv) {
     context->randReset(2);
     context->randSeed(1);
     const auto design = std::make_unique<Vdesign>(context.get());
+#if VM_TRACE
+    if (traced) {
+        const std::string dump = argv[2][6] == '=' ? argv[2] + 7 : DESIGN ".vcd";
+        context->traceEverOn(true);
+        waves = std::make_unique<VerilatedVcdC>();
+        design->trace(waves.get(), 99);
+        waves->open(dump.c_str());
+        if (!waves->isOpen()) fail("cannot write " + dump);
+        write_save_file(dump);
+    }
+    // A cycle is 10 units: inputs and outputs at its start, the edge in its middle.
+    const auto record = [&](uint64_t time) {
+        if (waves) waves->dump(time);
+    };
+#else
+    const auto record = [](uint64_t) {};
+#endif
 
     const auto start = std::chrono::steady_clock::now();
     uint64_t cycle = 0;
@@ -144,6 +193,7 @@ int main(int argc, char** argv) {
 #if CLOCKED
         design->clk = 0;
         design->eval();
+        record(10 * cycle);
         const bool always = text[RESET_DIGIT] == '0';
         const bool with_read = always && text[READ_DIGIT] == '1';
         const bool with_result = always && text[RESULT_DIGIT] == '1';
@@ -154,6 +204,7 @@ int main(int argc, char** argv) {
 #endif
 #else
         design->eval();
+        record(10 * cycle);
         const bool always = true;
         const bool with_read = true;
         const bool with_result = true;
@@ -169,11 +220,16 @@ int main(int argc, char** argv) {
 #if CLOCKED
         design->clk = 1;
         design->eval();
+        record(10 * cycle + 5);
 #endif
     }
     if (!ended) fail("no end mark after " + std::to_string(cycle) + " cycles: the file is cut off");
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
     design->final();
+#if VM_TRACE
+    // Before the design and its context.
+    waves.reset();
+#endif
     std::printf("%llu cycles, %llu results, %.0f cycles per second\n", static_cast<unsigned long long>(cycle),
                 static_cast<unsigned long long>(results), cycle / time.count());
     std::fflush(stdout);

@@ -1,7 +1,7 @@
 //! A core from JSON or from options.
 
 use crate::{Error, guarded};
-use flashd_generator::{GeneratedFile, Prefix, core_files_in, write_all};
+use flashd_generator::{Emission, GeneratedFile, Origin, Prefix, core_files_in, write_all};
 use flashd_golden::{Merge, PartialState, Stepper, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_spec::config::{CoreConfig, CoreFields, CoreOption, OPTIONS};
@@ -163,7 +163,10 @@ impl Core {
     pub fn files(&self, prefix: Option<&str>) -> Result<Vec<GeneratedFile>, Error> {
         let prefix = prefix.map(str::parse).transpose();
         let prefix: Prefix = prefix.map_err(|e| Error::input(format!("prefix: {e}")))?.unwrap_or_default();
-        core_files_in(&self.config, &prefix.into()).map_err(Error::input)
+        let revision = if flashd_files::reproducible() { "" } else { flashd_revision::REVISION };
+        let origin = Origin { revision: revision.into(), command: None };
+        let emission = Emission { prefix, ..Emission::of(origin) };
+        core_files_in(&self.config, &emission).map_err(Error::input)
     }
 
     /// Writes them into a folder, as `flashd generate --out` does, and names them.

@@ -21,6 +21,7 @@
 mod atomic;
 mod input;
 mod place;
+mod reproducible;
 mod temporary;
 
 // Files that are complete or absent.
@@ -29,5 +30,6 @@ pub use atomic::{AtomicFile, create_folder, write};
 pub use input::{JsonError, from_json, from_value, open, read, read_text};
 // Where a user's cache is.
 pub use place::user_cache;
+pub use reproducible::{REPRODUCIBLE, reproducible};
 // Folders of the same kind, and who still writes to one.
 pub use temporary::{FolderLock, TemporaryFolder, discard_folder, remove_temporaries};

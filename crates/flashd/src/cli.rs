@@ -67,6 +67,7 @@ pub fn command() -> clap::Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).global(true);
     let help = help.help("Print help (--help: everything)").help_heading(OUTPUT).display_order(1003);
     let command = <Cli as clap::CommandFactory>::command().disable_help_flag(true).arg(help);
+    let command = command.version(crate::origin::version());
     let command = command.mut_subcommand("generate", |generate| {
         let help = "JSON file with a configuration; options override its fields. Can be repeated";
         generate.mut_arg(core::CONFIG, |config| config.action(ArgAction::Append).help(help))
@@ -267,6 +268,9 @@ pub struct GenerateArgs {
     /// testbench/axis has benches for them.
     #[arg(long, value_name = "inside|ports", hide_possible_values = true, num_args = 0..=1, default_missing_value = "inside", help_heading = OUTPUT)]
     pub testbench: Option<LookArg>,
+    /// Also assertions of the protocol at the ports, <name>_sva.sv, which SystemVerilog binds to the design
+    #[arg(long, conflicts_with = "unit", help_heading = OUTPUT, hide_short_help = true)]
+    pub sva: bool,
     /// Also a bench for cocotb, <name>_cocotb.py
     ///
     /// Of a core, an array or a wrapper; its expectations come from the Python package flashd (docs/guide/bindings.md).

@@ -7,7 +7,7 @@ use crate::output::{Failure, print, print_json, table};
 use crate::progress::{Work, on_all_processors, rates, step};
 use crate::select::parse_flags;
 use crate::target::Target;
-use build::{Compile, Simulator, require_tools};
+use build::{Compile, Running, Simulator, require_tools};
 use clap::Args;
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::RunError;
@@ -50,6 +50,10 @@ struct Row {
 pub fn run(args: &CosimArgs) -> Result<(), Failure> {
     let targets = targets(args)?;
     require_tools()?;
+    if let Some(folder) = &args.waves {
+        flashd_files::create_folder(folder)
+            .map_err(|e| Failure::input(format!("--waves {}: {e}", folder.display())))?;
+    }
     let keys = targets.len() as u64 * args.keys;
     let bar = Work::start(keys, "{bar:30} {pos}/{len} keys, {elapsed} of {duration}: {msg}");
     let (frame, element) = rates::VERILATOR;
@@ -115,20 +119,23 @@ fn compare(args: &CosimArgs, target: &Target, bar: &ProgressBar) -> Result<Row, 
     let layout =
         target.layout(Look::Ports, &prefix).map_err(|e| Failure::input(format!("{}: {e}", target.name())))?;
     step(|| format!("{}: compile, or take what was compiled before", target.name()));
-    let compile = Compile::for_keys(args.keys);
+    let compile = if args.waves.is_some() { Compile::Traced } else { Compile::for_keys(args.keys) };
     let (simulator, compile_seconds) =
         Simulator::build(args.build.as_deref(), &layout, &target.files(&prefix)?, compile)?;
+    let waves = args.waves.as_ref().map(|folder| folder.join(format!("{}.vcd", layout.name)));
     step(|| format!("{}: run", target.name()));
     let start = Instant::now();
-    let stream = |stream: &Stream, expected| run_stream(&simulator, target, &layout, stream, expected, bar);
+    let stream = |stream: &Stream, expected, waves| {
+        run_stream(simulator.start(waves)?, target, &layout, stream, expected, bar)
+    };
     let with_engine = args.engine_keys.min(args.keys);
     let (three_engines, mut checks, mut difference) =
-        stream(&Stream::of(args.seed, with_engine), Expected::Lockstep)?;
+        stream(&Stream::of(args.seed, with_engine), Expected::Lockstep, waves.as_deref())?;
     let mut model_and_verilog = Streamed::default();
     if matches!(target, Target::Core(_)) && args.keys > with_engine && difference.is_none() {
         // Another seed: other data.
         let rest = Stream::of(args.seed.wrapping_add(1), args.keys - with_engine);
-        let outcome = stream(&rest, Expected::Model)?;
+        let outcome = stream(&rest, Expected::Model, None)?;
         model_and_verilog = outcome.0;
         checks += outcome.1;
         difference = outcome.2;
@@ -147,14 +154,13 @@ fn compare(args: &CosimArgs, target: &Target, bar: &ProgressBar) -> Result<Row, 
 
 /// One stream through a simulator's pipe.
 fn run_stream(
-    simulator: &Simulator,
+    mut process: Running,
     target: &Target,
     layout: &Layout,
     stream: &Stream,
     expected: Expected,
     bar: &ProgressBar,
 ) -> Result<Outcome, Failure> {
-    let mut process = simulator.start()?;
     let pipe = BufWriter::with_capacity(1 << 16, process.input()?);
     let io = |e: std::io::Error| Failure::input(format!("{}: {e}", target.name()));
     let mut before = 0;

@@ -1,13 +1,14 @@
 //! `flashd generate`.
 
 use crate::cli::{ArrayArgs, GenerateArgs, LookArg, WrapperArgs};
+use crate::origin::origin;
 use crate::output::{Failure, print, print_json};
 use crate::progress::{Work, step};
 use crate::select::{parse_flags, wrapper};
 use crate::target::Target;
 use clap::Args;
 use flashd_generator::{
-    CocotbBench, Company, Emission, GeneratedFile, Sources, Top, cocotb_file, unit_file, write_all,
+    CocotbBench, Company, Emission, GeneratedFile, Sources, Top, cocotb_file, unit_file_in, write_all,
 };
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::Look;
@@ -158,7 +159,7 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
     });
     match design(args)? {
         Asked::Unit { unit, format, segments } => {
-            let mut files = vec![unit_file(unit, format, segments)?];
+            let mut files = vec![unit_file_in(unit, format, segments, &Emission::of(origin()))?];
             if let Some(plan) = plan {
                 files.extend(unit_testbench(unit, format, segments, &plan));
             }
@@ -166,7 +167,9 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
         }
         Asked::Designs(designs) => {
             let prefix = args.prefix.clone().unwrap_or_default();
-            let mut company = Company::new(Emission { sources, prefix: prefix.clone() }, designs.len());
+            let emission =
+                Emission { sources, prefix: prefix.clone(), assertions: args.sva, ..Emission::of(origin()) };
+            let mut company = Company::new(emission, designs.len());
             let mut benches = Vec::new();
             // Testbenches of long vectors take a minute and more: queries are looked for.
             let bar = Work::start(designs.len() as u64, "{bar:30} {pos} of {len} {msg} {elapsed}");

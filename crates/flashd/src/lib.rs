@@ -18,6 +18,7 @@ mod list;
 mod llm;
 mod manual;
 mod measure;
+mod origin;
 mod output;
 mod plot;
 mod ppa;
@@ -48,6 +49,7 @@ pub fn main() -> ExitCode {
 /// of the process.
 pub fn run(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
     let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
+    origin::keep(&words);
     // Looked for in the words: what cannot be parsed has its error in JSON, too.
     let json =
         words.iter().filter_map(|word| word.to_str()).any(|w| w == "--json" || w.starts_with("--json="));

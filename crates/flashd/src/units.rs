@@ -144,7 +144,7 @@ fn exhaust(args: &UnitsArgs, format: Format, binary: bool) -> Result<Vec<Row>, F
         });
     }
     text += &layout.end_mark();
-    let mut process = simulator.start()?;
+    let mut process = simulator.start(None)?;
     let mut pipe = process.input()?;
     let io = |e: std::io::Error| Failure::input(format!("{}: {e}", layout.name));
     match pipe.write_all(text.as_bytes()) {

@@ -3,7 +3,8 @@
 use crate::GenerateError;
 use crate::elaborate::elaborate;
 use crate::emit::emit;
-use crate::files::{Design, Manifest, files, manifest};
+use crate::files::{Design, files, manifest, verilog};
+use crate::manifest::Manifest;
 use crate::verilog::{Emission, GeneratedFile};
 use flashd_hwmodel::wrapper::{self, registers};
 use flashd_spec::config::{Carried, STREAM_LATENCY, TRANSFER_CYCLES, WrapperConfig};
@@ -39,11 +40,18 @@ pub fn axis_files_in(
 pub(crate) fn axis(config: &WrapperConfig, emission: &Emission) -> Result<Design, GenerateError> {
     let wrapper = wrapper::build(config)?;
     let emitted = emit(&elaborate(&wrapper)?, &emission.prefix)?;
-    let array = Manifest {
+    let mut array = Manifest {
         transfer_cycles: Some(TRANSFER_CYCLES),
         latency: config.latency(),
         ..manifest(&config.array.core, config.clone(), &emitted, emission)
     };
+    let does = format!(
+        "AXI4-Stream, {} queries, a beat of {} bits a cycle, {} a key",
+        config.array.queries,
+        config.beat(),
+        config.beats(Carried::Key)
+    );
+    let verilog = verilog(&mut array, &does, &emitted, emission);
     let manifest = WrapperManifest {
         beats: config.beats(Carried::Key),
         stream_latency: STREAM_LATENCY,
@@ -53,13 +61,7 @@ pub(crate) fn axis(config: &WrapperConfig, emission: &Emission) -> Result<Design
         registers: registers(config),
         array,
     };
-    let does = format!(
-        "AXI4-Stream, {} queries, a beat of {} bits a cycle, {} a key",
-        config.array.queries,
-        config.beat(),
-        config.beats(Carried::Key)
-    );
-    let mut files = files(&manifest.array, &manifest, &does, &emitted, emission);
+    let mut files = files(&manifest.array, &manifest, verilog, emission);
     files.push(GeneratedFile { name: format!("{}.md", emitted.top()), text: description(config, &manifest) });
     files.push(crate::fusesoc::fusesoc_core(&manifest));
     files.push(crate::wave_svg::packet_wave(config, emitted.top())?);

@@ -3,7 +3,9 @@
 use crate::GenerateError;
 use crate::elaborate::elaborate;
 use crate::emit::{Emitted, emit};
-use crate::prefix::Prefix;
+use crate::manifest::{Manifest, ModuleEntry, Port, STREAM_CLOCK, ScalarEntry, StateEntry};
+use crate::prefix::{Prefix, sha256};
+use crate::sva::assertions;
 use crate::verilog::{Emission, GeneratedFile};
 use flashd_hwmodel::array;
 use flashd_hwmodel::catalogue::{build, v_step_latency};
@@ -12,92 +14,8 @@ use flashd_hwmodel::units::FormatUnit;
 use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig, TRANSFER_CYCLES};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
-
-/// A port of the top module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Port {
-    /// Name in the Verilog.
-    pub name: String,
-    /// `input` or `output`.
-    pub direction: String,
-    /// Total width in bits.
-    pub width: u32,
-    /// Elements packed into the bus; element j is bits `[j*w +: w]`, `w = width / elements`.
-    pub elements: usize,
-}
-
-/// A distinct module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModuleEntry {
-    /// Name in the Verilog.
-    pub name: String,
-    /// Instances in the whole design.
-    pub instances: usize,
-}
-
-/// What a program needs to know about an emitted core, or, with a [`ArrayConfig`], about an array.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Manifest<C = CoreConfig> {
-    /// Top module and file stem.
-    pub name: String,
-    /// Version of the generator.
-    pub version: String,
-    /// The configuration: what the core has, and what of it is not left to a default.
-    pub configuration: C,
-    /// What follows from it for the rest, by the fields of a configuration.
-    #[serde(default)]
-    pub derived: serde_json::Map<String, serde_json::Value>,
-    /// What the names of its modules begin with: the name of the top, unless another prefix was asked for.
-    #[serde(default)]
-    pub prefix: String,
-    /// The Verilog files, that of the top module first.
-    pub files: Vec<String>,
-    /// Ports of the top module.
-    pub ports: Vec<Port>,
-    /// Cycles from an accepted last key to `o_valid`, in an array to that of the first result.
-    pub latency: u32,
-    /// Cycles from an accepted key to its `v_step`.
-    pub v_step_latency: u32,
-    /// Cycles from `v_ren` to its value.
-    pub value_latency: u32,
-    /// Cycles between keys.
-    pub initiation_interval: u32,
-    /// Of arrays: with n queries, a block takes `max(keys, n + transfer_cycles)` cycles.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transfer_cycles: Option<usize>,
-    /// Widths of internal quantities in bits.
-    pub widths: BTreeMap<String, u32>,
-    /// The state, of a core with partial results.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub state: Option<StateEntry>,
-    /// Distinct modules, the top first.
-    pub modules: Vec<ModuleEntry>,
-}
-
-/// The state of a core with partial results: base and scalars.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StateEntry {
-    /// Base of the logarithms L and m: 2.
-    pub logarithm_base: u32,
-    /// Its scalars, in the order of the ports.
-    pub scalars: Vec<ScalarEntry>,
-}
-
-/// A scalar of a state.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ScalarEntry {
-    /// `lse`, `room`, `m` or `l`.
-    pub name: String,
-    /// Bits; `lse` and `m` are in two's complement.
-    pub width: u32,
-    /// Bits of the fraction.
-    pub fraction_bits: u32,
-    /// Its word in the empty state.
-    pub no_key: u64,
-}
 
 /// Clock period of the constraint file in ns: 500 MHz, the paper's clock.
 const CLOCK_PERIOD_NS: f64 = 2.0;
@@ -127,9 +45,10 @@ pub fn core_files_in(config: &CoreConfig, emission: &Emission) -> Result<Vec<Gen
 pub(crate) fn core(config: &CoreConfig, emission: &Emission) -> Result<Design, GenerateError> {
     let core = build(config)?;
     let emitted = emit(&elaborate(&core)?, &emission.prefix)?;
-    let manifest = manifest(config, config.clone(), &emitted, emission);
+    let mut manifest = manifest(config, config.clone(), &emitted, emission);
     let does = format!("one key a cycle, result {} cycles after the last key", manifest.latency);
-    let files = files(&manifest, &manifest, &does, &emitted, emission);
+    let verilog = verilog(&mut manifest, &does, &emitted, emission);
+    let files = files(&manifest, &manifest, verilog, emission);
     Ok(Design { emitted, files })
 }
 
@@ -155,7 +74,7 @@ pub fn array_files_in(
 pub(crate) fn array(config: &ArrayConfig, emission: &Emission) -> Result<Design, GenerateError> {
     let array = array::build(config)?;
     let emitted = emit(&elaborate(&array)?, &emission.prefix)?;
-    let manifest = Manifest {
+    let mut manifest = Manifest {
         transfer_cycles: Some(TRANSFER_CYCLES),
         ..manifest(&config.core, config.clone(), &emitted, emission)
     };
@@ -163,7 +82,8 @@ pub(crate) fn array(config: &ArrayConfig, emission: &Emission) -> Result<Design,
         "{} queries, one key a cycle for all, first result {} cycles after the last key",
         config.queries, manifest.latency
     );
-    let files = files(&manifest, &manifest, &does, &emitted, emission);
+    let verilog = verilog(&mut manifest, &does, &emitted, emission);
+    let files = files(&manifest, &manifest, verilog, emission);
     Ok(Design { emitted, files })
 }
 
@@ -182,39 +102,67 @@ pub(crate) fn split(config: &SplitConfig, emission: &Emission) -> Result<Design,
     let split = split::build(config)?;
     let emitted = emit(&elaborate(&split)?, &emission.prefix)?;
     let core = manifest(&config.core, config.clone(), &emitted, emission);
-    let manifest = Manifest { latency: config.latency(), ..core };
+    let mut manifest = Manifest { latency: config.latency(), ..core };
     let does = format!(
         "{} keys a cycle for one query, result {} cycles after the last keys",
         config.parts, manifest.latency
     );
-    let files = files(&manifest, &manifest, &does, &emitted, emission);
+    let verilog = verilog(&mut manifest, &does, &emitted, emission);
+    let files = files(&manifest, &manifest, verilog, emission);
     Ok(Design { emitted, files })
+}
+
+/// The Verilog files of a design, whose digests the manifest gets.
+pub(crate) fn verilog<C: Serialize>(
+    manifest: &mut Manifest<C>,
+    does: &str,
+    emitted: &Emitted,
+    emission: &Emission,
+) -> Vec<GeneratedFile> {
+    let configuration = serde_json::to_string(&manifest.configuration).unwrap_or_default();
+    let derived = serde_json::Value::Object(manifest.derived.clone());
+    let about = [
+        format!("{}: {does}.", manifest.name),
+        format!("Configuration: {configuration}"),
+        format!("Derived from it: {derived}"),
+    ];
+    let files = emission.files(&about, emitted);
+    manifest.sha256 = files.iter().map(|file| sha256(&file.text)).collect();
+    files
 }
 
 /// The files of a design, the Verilog first; `whole` is its manifest as it is written, with what it has beside `manifest`.
 pub(crate) fn files<C: Serialize>(
     manifest: &Manifest<C>,
     whole: &impl Serialize,
-    does: &str,
-    emitted: &Emitted,
+    verilog: Vec<GeneratedFile>,
     emission: &Emission,
 ) -> Vec<GeneratedFile> {
     let name = &manifest.name;
     let json = serde_json::to_string_pretty(whole).unwrap_or_default() + "\n";
-    let configuration = serde_json::to_string(&manifest.configuration).unwrap_or_default();
-    let derived = serde_json::Value::Object(manifest.derived.clone());
-    let about = [
-        format!("{name}: {does}."),
-        format!("Configuration: {configuration}"),
-        format!("Derived from it: {derived}"),
-    ];
-    let mut files = emission.files(&about, emitted);
+    let mut files = verilog;
     files.extend([
         GeneratedFile { name: format!("{name}.json"), text: json },
         GeneratedFile { name: format!("{name}.sdc"), text: constraints(manifest) },
         GeneratedFile { name: format!("{name}.f"), text: list(&manifest.files) },
     ]);
+    if emission.assertions {
+        files.push(GeneratedFile { name: format!("{name}_sva.sv"), text: assertions(manifest) });
+    }
     files
+}
+
+/// The end of the names of lists of Verilog files.
+const LIST: &str = ".f";
+
+/// A list as it is written into a folder: tools look for files where they run, so it has absolute paths, unless files must not depend
+/// on the folder.
+fn placed(file: &GeneratedFile, folder: &Path) -> String {
+    let absolute = match std::path::absolute(folder) {
+        Ok(folder) if file.name.ends_with(LIST) && !flashd_files::reproducible() => folder,
+        _ => return file.text.clone(),
+    };
+    file.text.lines().map(|name| absolute.join(name).display().to_string() + "\n").collect()
 }
 
 /// The list of Verilog files that tools take with `-f`.
@@ -227,13 +175,26 @@ pub(crate) fn list(files: &[String]) -> String {
 /// # Errors
 /// Never for the units of [`FormatUnit`]; the type is that of [`core_files`].
 pub fn unit_file(unit: FormatUnit, format: Format, segments: u32) -> Result<GeneratedFile, GenerateError> {
+    unit_file_in(unit, format, segments, &Emission::default())
+}
+
+/// The same with an origin.
+///
+/// # Errors
+/// As [`unit_file`].
+pub fn unit_file_in(
+    unit: FormatUnit,
+    format: Format,
+    segments: u32,
+    emission: &Emission,
+) -> Result<GeneratedFile, GenerateError> {
     let mut module = unit.module(format, segments);
     module.connect_all();
     // A unit is a top of its own, but RustHDL's check wants inputs of inner modules driven, not the top's.
     let emitted = emit(&elaborate(module.as_ref())?, &Prefix::Top)?;
     let name = emitted.top();
     let about = [format!("{name}: combinational, {} in and out.", format)];
-    Ok(Emission::default().files(&about, &emitted).remove(0))
+    Ok(emission.files(&about, &emitted).remove(0))
 }
 
 /// The manifest of a design around cores of one configuration.
@@ -262,6 +223,9 @@ pub(crate) fn manifest<C>(
     }
     Manifest {
         name: emitted.top().to_string(),
+        revision: emission.origin.revision.clone(),
+        command: emission.origin.command.clone(),
+        sha256: Vec::new(),
         prefix: emitted.prefix.clone(),
         files: emission.names(emitted),
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -305,9 +269,6 @@ fn state(config: &CoreConfig, n: &Numerics) -> StateEntry {
     StateEntry { logarithm_base: 2, scalars: scalars.zip(no_key).map(scalar).collect() }
 }
 
-/// Clock of a stream wrapper, by the name that AXI gives it.
-const STREAM_CLOCK: &str = "aclk";
-
 /// Clock and I/O constraints. Ports are listed one by one: that is what every tool understands alike.
 fn constraints<C>(manifest: &Manifest<C>) -> String {
     let io = CLOCK_PERIOD_NS / 4.0;
@@ -339,11 +300,12 @@ pub fn write_all(folder: &Path, files: &[GeneratedFile]) -> Result<Vec<PathBuf>,
     let error = |path: &Path, source| GenerateError::Write { path: path.display().to_string(), source };
     flashd_files::create_folder(folder).map_err(|e| error(folder, e))?;
     let mut written = Vec::new();
+    let root = folder;
     for file in files {
         let path = folder.join(&file.name);
         let folder = path.parent().unwrap_or(folder);
         std::fs::create_dir_all(folder).map_err(|e| error(folder, e))?;
-        written.push(flashd_files::write(&path, file.text.as_bytes()).map_err(|e| error(&path, e))?);
+        written.push(flashd_files::write(&path, placed(file, root).as_bytes()).map_err(|e| error(&path, e))?);
     }
     Ok(written)
 }

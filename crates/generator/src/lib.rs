@@ -35,7 +35,9 @@ mod error;
 mod files;
 mod fusesoc;
 mod kernel;
+mod manifest;
 mod prefix;
+mod sva;
 mod testbench;
 mod verilog;
 mod wave_svg;
@@ -43,16 +45,18 @@ mod wave_svg;
 // A folder of files for each kind of design; those with `_in` say how the Verilog is cut into files, and how modules are named.
 pub use axis::{axis_files, axis_files_in};
 pub use company::{Company, Top};
-pub use files::{array_files, array_files_in, core_files, core_files_in, split_files_in, unit_file};
+pub use files::{
+    array_files, array_files_in, core_files, core_files_in, split_files_in, unit_file, unit_file_in,
+};
 pub use prefix::{Prefix, PrefixError, without_digest};
-pub use verilog::{Emission, GeneratedFile, Sources};
+pub use verilog::{Emission, GeneratedFile, Origin, Sources};
 // What they return, and how it gets to disk.
 pub use files::write_all;
 // What can go wrong, always by a mistake in a design's description or a file that cannot be written.
 pub use error::GenerateError;
 // The manifests that they write.
 pub use axis::{Stream, StreamSignal, WrapperManifest};
-pub use files::{Manifest, ModuleEntry, Port, ScalarEntry, StateEntry};
+pub use manifest::{Manifest, ModuleEntry, Port, ScalarEntry, StateEntry};
 // Testbenches that read test vectors.
 pub use cocotb::{CocotbBench, cocotb_file};
 pub use testbench::{inside_expressions, testbench_files, vector_file_name};

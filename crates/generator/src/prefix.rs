@@ -102,8 +102,13 @@ fn joined(prefix: &str, name: &str) -> String {
 }
 
 fn digest(text: &str) -> String {
+    sha256(text)[..2 * DIGEST_BYTES].into()
+}
+
+/// SHA-256 as `sha256sum` prints it.
+pub(crate) fn sha256(text: &str) -> String {
     let mut digits = String::new();
-    for byte in &Sha256::digest(text)[..DIGEST_BYTES] {
+    for byte in Sha256::digest(text) {
         let _ = write!(digits, "{byte:02x}");
     }
     digits

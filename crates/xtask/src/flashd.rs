@@ -35,6 +35,8 @@ impl Flashd {
     /// A command of it, in the folder of the configurations.
     pub fn command<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = command(&self.program, arguments);
+        // What is compared must not depend on revision, command and folder.
+        command.env(flashd_files::REPRODUCIBLE, "1");
         command.current_dir(self.folder.path());
         command
     }

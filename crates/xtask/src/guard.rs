@@ -111,6 +111,7 @@ fn selected(command: &str, selection: &Selection, folder: &Path) -> Outcome<Vec<
 /// Runs the program in a folder and keeps what it says.
 fn keep(flashd: &Path, arguments: &[String], folder: &Path) -> Outcome {
     let mut command = command(flashd, arguments);
+    command.env(flashd_files::REPRODUCIBLE, "1");
     command.current_dir(folder);
     let said = run(command)?;
     let text = format!("{}\n{}\n{}", arguments.join(" "), said.status, said.text);

@@ -38,6 +38,9 @@ pub struct CosimArgs {
     /// What names of the Verilog's modules begin with, as with generate; or none (default: the top's name)
     #[arg(long, value_name = "P", help_heading = RUN, hide_short_help = true)]
     pub prefix: Option<Prefix>,
+    /// Also waves of the Verilog, NAME.vcd and NAME.gtkw for GTKWave, of the keys that the cycle engine computes too
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    pub waves: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long, help_heading = OUTPUT)]
     pub json: bool,

@@ -34,6 +34,8 @@ pub enum Compile {
     Blocks,
     /// As blocks, and not optimised: for streams that take less time than optimising.
     Short,
+    /// All of it as one, not optimised, and able to write waves.
+    Traced,
 }
 
 /// Keys that pass in the time that compiling a long core whole would take longer.
@@ -51,11 +53,16 @@ impl Compile {
         }
     }
 
+    /// End of the name of Verilator's own part.
+    fn runtime(self) -> &'static str {
+        if self == Compile::Traced { "-traced" } else { "" }
+    }
+
     /// g++'s option for the code of the design.
     fn optimisation(self) -> &'static str {
         match self {
             Compile::Whole | Compile::Blocks => "-O1",
-            Compile::Short => "-O0",
+            Compile::Short | Compile::Traced => "-O0",
         }
     }
 }
@@ -134,7 +141,8 @@ fn sources(layout: &Layout, files: &[GeneratedFile], compile: Compile) -> Vec<(S
 fn digest(versions: &str, sources: &[(String, String)], compile: Compile) -> String {
     let mut hash = Sha256::new();
     let recipe = include_str!("build.rs");
-    for (name, text) in [("tools", versions), ("recipe", recipe), ("optimisation", compile.optimisation())]
+    let optimisation = format!("{}{}", compile.optimisation(), compile.runtime());
+    for (name, text) in [("tools", versions), ("recipe", recipe), ("optimisation", &optimisation)]
         .into_iter()
         .chain(sources.iter().map(|(name, text)| (name.as_str(), text.as_str())))
     {
@@ -166,7 +174,8 @@ fn compile_in(
         .args(["--top-module", name, "--prefix", "Vdesign", "-Mdir", "obj"])
         // The folder above obj has the header.
         .args(["-CFLAGS", "-I..", &format!("{name}.v"), "main.cpp"])
-        .args(if in_blocks { &["--hierarchical", BLOCKS][..] } else { &[] });
+        .args(if in_blocks { &["--hierarchical", BLOCKS][..] } else { &[] })
+        .args(if compile == Compile::Traced { &["--trace"][..] } else { &[] });
     succeed(name, verilator.current_dir(folder))?;
     let objects = folder.join("obj");
     for object in RUNTIME.iter().filter(|o| kept.join(o).exists()) {
@@ -237,7 +246,13 @@ impl Simulator {
         let io = |path: &Path, e: std::io::Error| Failure::input(format!("--build {}: {e}", path.display()));
         std::fs::create_dir_all(folder).map_err(|e| io(folder, e))?;
         let making = TemporaryFolder::create_in(folder).map_err(|e| io(folder, e))?;
-        compile_in(making.path(), name, &sources, compile, &folder.join(format!("runtime-{versions}")))?;
+        compile_in(
+            making.path(),
+            name,
+            &sources,
+            compile,
+            &folder.join(format!("runtime-{versions}{}", compile.runtime())),
+        )?;
         // A folder of this name has no simulator, or one that another run has just made of the same.
         if place.exists() && Simulator::at(&place).is_none() {
             flashd_files::discard_folder(&place);
@@ -260,10 +275,12 @@ impl Simulator {
         executable.is_file().then_some(Simulator { executable, _used: used })
     }
 
-    /// Starts it on a pipe.
-    pub fn start(&self) -> Result<Running, Failure> {
+    /// Starts it on a pipe; what is compiled for it writes waves.
+    pub fn start(&self, waves: Option<&Path>) -> Result<Running, Failure> {
         let path = std::path::absolute(&self.executable).unwrap_or_else(|_| self.executable.clone());
-        let child = Command::new(&path).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let waves = waves.map(|file| format!("+waves={}", file.display()));
+        let child =
+            Command::new(&path).arg("-").args(waves).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         child.map(Running).map_err(|e| Failure::input(format!("{}: {e}", path.display())))
     }
 }

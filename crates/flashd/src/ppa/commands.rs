@@ -1,5 +1,6 @@
 //! The command lines that make figures again.
 
+use crate::origin::quoted;
 use flashd_ppa::figures::{CoreFigures, Run};
 use flashd_ppa::report::Commands;
 use flashd_ppa::report::compare::groups;
@@ -61,15 +62,6 @@ fn options(run: &Run) -> String {
     text += &format!(" --cycles {}", run.cycles);
     text += &run.glitches.map_or(String::new(), |cycles| format!(" --glitches {cycles}"));
     text + &run.data.as_ref().map_or(String::new(), |folder| format!(" --data {}", quoted(folder)))
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/+,=:@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_string(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 /// The flags of a core or an array.

@@ -136,7 +136,7 @@ impl Case<'_> {
         let (simulator, _) =
             Simulator::build(Some(folder), &layout, &files, Compile::for_keys(self.args.keys))
                 .map_err(|e| problem(&e))?;
-        let mut process = simulator.start().map_err(|e| problem(&e))?;
+        let mut process = simulator.start(None).map_err(|e| problem(&e))?;
         let pipe = std::io::BufWriter::new(process.input().map_err(|e| problem(&e))?);
         let stream = Stream::of(rng.random(), self.args.keys);
         let sent = target.stream(&layout, &stream, Expected::Lockstep, pipe, &mut |_| ());

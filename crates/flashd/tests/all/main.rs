@@ -36,6 +36,7 @@ mod skips;
 mod smooth;
 mod sweep;
 mod testbench;
+mod traced;
 mod traffic;
 mod unseen;
 mod wrapper;

@@ -1,7 +1,7 @@
 //! What a program needs to know of a stream wrapper.
 
 use super::streams::Stream;
-use crate::files::Manifest;
+use crate::manifest::Manifest;
 use flashd_hwmodel::wrapper::Register;
 use flashd_spec::config::WrapperConfig;
 use serde::{Deserialize, Serialize};

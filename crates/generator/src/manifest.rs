@@ -1,0 +1,100 @@
+//! What a program needs to know of an emitted design.
+
+use flashd_spec::config::CoreConfig;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A port of the top module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Port {
+    /// Name in the Verilog.
+    pub name: String,
+    /// `input` or `output`.
+    pub direction: String,
+    /// Total width in bits.
+    pub width: u32,
+    /// Elements packed into the bus; element j is bits `[j*w +: w]`, `w = width / elements`.
+    pub elements: usize,
+}
+
+/// A distinct module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleEntry {
+    /// Name in the Verilog.
+    pub name: String,
+    /// Instances in the whole design.
+    pub instances: usize,
+}
+
+/// What a program needs to know about an emitted core, or, with a [`ArrayConfig`], about an array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest<C = CoreConfig> {
+    /// Top module and file stem.
+    pub name: String,
+    /// Version of the generator.
+    pub version: String,
+    /// Git revision of the generator.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub revision: String,
+    /// The command line that wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The configuration: what the core has, and what of it is not left to a default.
+    pub configuration: C,
+    /// What follows from it for the rest, by the fields of a configuration.
+    #[serde(default)]
+    pub derived: serde_json::Map<String, serde_json::Value>,
+    /// What the names of its modules begin with: the name of the top, unless another prefix was asked for.
+    #[serde(default)]
+    pub prefix: String,
+    /// The Verilog files, that of the top module first.
+    pub files: Vec<String>,
+    /// SHA-256 of each of them, in the same order.
+    #[serde(default)]
+    pub sha256: Vec<String>,
+    /// Ports of the top module.
+    pub ports: Vec<Port>,
+    /// Cycles from an accepted last key to `o_valid`, in an array to that of the first result.
+    pub latency: u32,
+    /// Cycles from an accepted key to its `v_step`.
+    pub v_step_latency: u32,
+    /// Cycles from `v_ren` to its value.
+    pub value_latency: u32,
+    /// Cycles between keys.
+    pub initiation_interval: u32,
+    /// Of arrays: with n queries, a block takes `max(keys, n + transfer_cycles)` cycles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer_cycles: Option<usize>,
+    /// Widths of internal quantities in bits.
+    pub widths: BTreeMap<String, u32>,
+    /// The state, of a core with partial results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<StateEntry>,
+    /// Distinct modules, the top first.
+    pub modules: Vec<ModuleEntry>,
+}
+
+/// The state of a core with partial results: base and scalars.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StateEntry {
+    /// Base of the logarithms L and m: 2.
+    pub logarithm_base: u32,
+    /// Its scalars, in the order of the ports.
+    pub scalars: Vec<ScalarEntry>,
+}
+
+/// A scalar of a state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScalarEntry {
+    /// `lse`, `room`, `m` or `l`.
+    pub name: String,
+    /// Bits; `lse` and `m` are in two's complement.
+    pub width: u32,
+    /// Bits of the fraction.
+    pub fraction_bits: u32,
+    /// Its word in the empty state.
+    pub no_key: u64,
+}
+
+/// Clock of a stream wrapper, by the name that AXI gives it.
+pub(crate) const STREAM_CLOCK: &str = "aclk";
