@@ -13,7 +13,7 @@ impl PartialState {
         Some(PartialState { scalars, o: vec![0; config.dv()] })
     }
 
-    /// Checks the scalars against those of [`PartialState::no_key`]; accumulators do not matter.
+    /// Whether the scalars are equal to the scalars of [`PartialState::no_key`]; accumulators do not matter.
     pub fn is_no_key(&self, config: &CoreConfig, n: &Numerics) -> bool {
         match config.design() {
             Design::FlashD => n.no_key(config).is_some_and(|scalars| scalars[0] == self.scalars[0]),

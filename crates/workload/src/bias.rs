@@ -31,8 +31,8 @@ pub enum Bias {
 
 impl Bias {
     /// Reads a `.npy` file of shape `[keys]` or `[queries, keys]`, sizes of the head before any [cut](Attention::truncated), for the queries
-    /// and keys of a head. -inf, or the least number of the file's type, hides a key: `visible` gets it. The biases
-    /// of keys that are hidden anyway may be anything.
+    /// and keys of a head. -inf, or the least number of the file's type, hides a key: `visible` gets it. Biases
+    /// of keys that are hidden anyway are ignored.
     ///
     /// # Errors
     /// Names the file, the problem and the remedy; also for NaN and +inf.

@@ -43,7 +43,7 @@ pub enum MetaError {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Meta {
-    /// Of every entry but those on streams.
+    /// The head's name; absent in entries about streams.
     file: Option<String>,
     pub(crate) model: Option<String>,
     #[serde(default)]
@@ -51,7 +51,7 @@ pub(crate) struct Meta {
     #[serde(rename = "N")]
     pub(crate) keys: Option<usize>,
     pub(crate) d: Option<usize>,
-    /// Notes that nothing reads: the head's place in its model, the text that it met, what it was cut from, anything.
+    /// Notes, which nothing reads: the head's place in its model, its text, the length before a cut.
     #[serde(default, rename = "layer")]
     _layer: Note,
     #[serde(default, rename = "head")]
@@ -143,7 +143,7 @@ impl Descriptions {
         self.by_name.remove(name).map(|(_, meta)| meta)
     }
 
-    /// Refuses descriptions that no head has taken, `heads` being those that there are.
+    /// Refuses descriptions without a head; `heads` lists the folder's heads.
     pub(crate) fn all_taken(&self, heads: &[&str]) -> Result<(), MetaError> {
         let Some((name, (entry, _))) = self.by_name.iter().min_by_key(|(_, (entry, _))| *entry) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What the queries of a head see at all, and the head without the rest, which may be anything.
+//! Visible keys over all queries of a head, and the head without unseen rows, which may hold anything.
 
 use crate::tensor::{Attention, TensorError};
 use crate::visible::Visible;
@@ -13,7 +13,7 @@ pub struct Seen {
 }
 
 impl Visible {
-    /// What the queries of a head see at all.
+    /// The queries that see a key, and the keys that some query sees.
     pub fn seen(&self, head: &Attention) -> Seen {
         let mut seen = Seen { queries: vec![false; head.queries], keys: vec![false; head.keys] };
         // How many more ranges a key is in than the one before.
@@ -37,7 +37,7 @@ impl Visible {
         seen
     }
 
-    /// A head with zeros in what no query sees, and in queries that see no key: scales, means and errors are of the rest.
+    /// A head with zeros in unseen keys and values, and in queries that see no key, so that scales, means and errors ignore them.
     ///
     /// # Errors
     /// Names the tensor and the first element that is seen and not finite.
@@ -46,7 +46,7 @@ impl Visible {
         head.keep(&queries, &keys)
     }
 
-    /// The same keys by ranges alone, for what has no mask for each key; `Err` names a query and a key that is hidden between keys that it sees.
+    /// The visible keys as ranges, for arrays, which have no mask for each key; `Err` names a query and a hidden key inside its range.
     ///
     /// # Errors
     /// The first query whose keys are no range, and the first hidden one between them.

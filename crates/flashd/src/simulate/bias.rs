@@ -8,7 +8,7 @@ use flashd_workload::{Attention, Bias, Visible};
 use std::ops::Range;
 use std::path::Path;
 
-/// What the flags ask for; nothing without them. Keys that a file hides are hidden in `visible`.
+/// The bias that the flags select; none without them. Keys that a file hides are hidden in `visible`.
 ///
 /// # Errors
 /// A core that adds nothing, or has no masks for keys that are hidden, and a file that cannot be read or is not of the head's size.

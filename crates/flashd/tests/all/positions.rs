@@ -60,7 +60,7 @@ impl Case {
         (Rows::read(o), report)
     }
 
-    /// Whether a query sees a key: positions are those of the whole files, and only then the files are cut.
+    /// Whether a query sees a key: positions count in the whole files, which are cut afterwards.
     fn sees(&self, visible: &Visible, cut: (usize, usize), i: usize, j: usize) -> bool {
         let (queries, keys) = (self.q.rows() as i64, self.k.rows() as i64);
         let (i, j) = (i as i64, j as i64);

@@ -65,7 +65,7 @@ impl Source {
         Source(Some(Arc::new(of)))
     }
 
-    /// The tensors of heads in memory, by their letters; `heads` are those of each of them, where there are several.
+    /// Tensors in memory, named by their letters, with the number of the head in each tensor of several heads.
     pub fn in_memory(heads: [Option<usize>; 3]) -> Source {
         let mut places = ["q", "k", "v"].into_iter().map(|name| Place::file(Path::new(name)));
         let mut origin = |head| Origin {
@@ -204,7 +204,7 @@ impl Attention {
     }
 
     /// The same with zeros in queries that see no key and in keys and values that no query sees, which may be anything; `queries` and `keys`
-    /// have one element for each row, true for what is seen.
+    /// have one element for each row, true for a visible row.
     ///
     /// # Errors
     /// Names the tensor and the first element that is seen and not finite.

@@ -34,7 +34,7 @@ fn find(names: &[String], wanted: &'static str) -> Result<String, Problem> {
     }
 }
 
-/// What NumPy puts behind the names of arrays; it reads them without, too.
+/// NumPy's suffix of array names, which is optional for reading.
 const ENDING: &str = ".npy";
 
 fn read_npz(path: &Path, rank: Rank, first: First) -> Result<[Tensor; 3], TensorError> {

@@ -6,7 +6,7 @@ use super::error::{Problem, TensorError};
 use super::read::{First, Rank, Role, Tensor, Wanted, npy_file};
 use std::path::Path;
 
-/// One head, or the heads of a layer, as they are in files: elements may be anything, and [`Attention::keep`] checks those that some query sees.
+/// One head, or the heads of a layer, as read from files. Elements may be anything; [`Attention::keep`] checks the visible rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
     /// At least one.
@@ -151,13 +151,13 @@ fn npy_files(paths: [&Path; 3], rank: Rank, first: First) -> Result<[Tensor; 3],
     Ok([of(q, Role::Q)?, of(k, Role::K)?, of(v, Role::V)?])
 }
 
-/// What a file adds to the scores of a head's queries and keys.
+/// The biases of a head's scores from a file.
 pub(crate) struct Added {
     tensor: Tensor,
     keys: usize,
 }
 
-/// Reads what is added to the scores of a head, which may be cut: the file has the numbers of the whole head.
+/// Reads the biases of a head's scores. The head may be cut; the file has the numbers of the whole head.
 pub(crate) fn added(path: &Path, head: &Attention) -> Result<Added, TensorError> {
     let first = First { queries: Some(head.queries), keys: Some(head.keys) };
     let tensor = npy_file(path, Wanted { role: Role::Bias, rank: Rank::Head, first })?;

@@ -9,9 +9,9 @@ use std::path::Path;
 /// How many rows are read; all without a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct First {
-    /// Of Q.
+    /// Rows of Q.
     pub queries: Option<usize>,
-    /// Of K and of V.
+    /// Rows of K and of V.
     pub keys: Option<usize>,
 }
 
@@ -21,11 +21,11 @@ pub(super) enum Role {
     Q,
     K,
     V,
-    /// What is added to scores.
+    /// Biases of scores.
     Bias,
 }
 
-/// What a tensor may hold.
+/// The number of heads that a tensor may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rank {
     /// One head.
@@ -34,7 +34,7 @@ pub(super) enum Rank {
     Layer,
 }
 
-/// What is asked of a tensor.
+/// Requirements of a tensor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub(super) role: Role,
@@ -54,7 +54,7 @@ pub(super) struct Tensor {
     pub(super) columns: usize,
     /// Rows of a head that were asked for and are there.
     pub(super) taken: usize,
-    /// `[heads, taken, columns]`; of what is added to scores the columns that were asked for. Elements may be anything.
+    /// `[heads, taken, columns]`; biases have only the requested columns. Elements may be anything.
     pub(super) data: Vec<f32>,
     /// Finite elements that float32 has as infinity, by their place in `data`: the first ones.
     pub(super) beyond: Vec<(usize, f64)>,
@@ -113,7 +113,7 @@ impl Role {
     }
 }
 
-/// Where elements come from, and what is wrong if they do not.
+/// The source of elements, and the problem of a failed read.
 pub(super) struct Data<'a> {
     pub(super) header: Header,
     pub(super) stream: &'a mut dyn Stream,
@@ -123,7 +123,7 @@ pub(super) struct Data<'a> {
 }
 
 impl Data<'_> {
-    /// Checks that there are as many bytes as the header announces.
+    /// Compares the number of bytes with the header.
     fn check_size(&self) -> Result<(), Problem> {
         match self.header.data_bytes() == Some(self.held) {
             true => Ok(()),
@@ -218,7 +218,7 @@ impl Data<'_> {
     }
 }
 
-/// A vector with room for so many elements of a size.
+/// An empty vector with a capacity, or the problem that memory does not suffice.
 fn room<T>(elements: Option<usize>, bytes: u64) -> Result<Vec<T>, Problem> {
     let mut data = Vec::new();
     let taken = elements.filter(|&n| data.try_reserve_exact(n).is_ok());
@@ -229,7 +229,7 @@ fn room<T>(elements: Option<usize>, bytes: u64) -> Result<Vec<T>, Problem> {
 }
 
 impl Tensor {
-    /// Checks shape and size before anything is allocated, then converts what is asked for.
+    /// Checks shape and size before anything is allocated, then converts the requested rows.
     pub(super) fn read(place: Place, wanted: Wanted, mut data: Data) -> Result<Tensor, TensorError> {
         let Wanted { role, rank, first } = wanted;
         let header = &data.header;
