@@ -1,6 +1,7 @@
 //! Files that are either complete or absent: written beside their place under a temporary name, renamed
-//! when done. A run that is interrupted or fails leaves nothing half-written; what a killed run leaves under a
-//! temporary name, the next one that writes to the same folder removes. And reading the files that a user names.
+//! when done. Devices, pipes and standard output receive the complete content in one copy. A run that is interrupted or
+//! fails leaves nothing half-written. After a kill, the next run that writes to the same folder removes its temporary
+//! files. And reading the files that a user names.
 //!
 //! ```
 //! use flashd_files::AtomicFile;
@@ -22,12 +23,15 @@ mod atomic;
 mod input;
 mod place;
 mod reproducible;
+mod target;
 mod temporary;
 
 // Files that are complete or absent.
-pub use atomic::{AtomicFile, create_folder, write};
+pub use atomic::{AtomicFile, standard_output_taken, write};
 // Reading what a user names, with errors that name it.
 pub use input::{JsonError, from_json, from_value, open, read, read_text};
+// Folders to write to.
+pub use target::create_folder;
 // Where a user's cache is.
 pub use place::user_cache;
 pub use reproducible::{REPRODUCIBLE, reproducible};

@@ -4,7 +4,7 @@ mod chart;
 mod report;
 
 use crate::cli::{AccuracyArgs, Selection};
-use crate::output::{Failure, print, print_json};
+use crate::output::{self, Failure, print, print_json};
 use crate::progress::{Phase, Plan, on_all_processors, rates};
 use crate::sample;
 use crate::select::{add_core, configuration, parse_flags};
@@ -16,7 +16,7 @@ use flashd_study::channels::{self, FormatChannels};
 use flashd_study::lengths::{self, FormatLengths, LENGTHS};
 use flashd_study::{Heads, Scores};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Everything that was measured.
 #[derive(Serialize)]
@@ -73,13 +73,10 @@ pub fn run(args: &AccuracyArgs) -> Result<(), Failure> {
     let counts = counts(args)?;
     let sets = sets(args)?;
     // Find out now where the results cannot be written.
-    let unwritable = |flag: &str, path: &Path, e: std::io::Error| {
-        Failure::input(format!("{flag} {}: {e}", path.display()))
-    };
     let drawings = [("--svg", &args.svg), ("--svg-rows", &args.svg_rows)];
     for (flag, path) in drawings {
         let Some(path) = path else { continue };
-        flashd_files::AtomicFile::create(path).map_err(|e| unwritable(flag, path, e))?;
+        output::check_writable(flag, path)?;
     }
     let plan = plan(args, &sets, &counts);
     let result = Measured {
@@ -97,7 +94,7 @@ pub fn run(args: &AccuracyArgs) -> Result<(), Failure> {
             _ => continue,
         };
         let svg = svg.map_err(|e| Failure::input(format!("{flag}: {e}")))?;
-        written.push(flashd_files::write(path, svg.as_bytes()).map_err(|e| unwritable(flag, path, e))?);
+        written.push(output::write(flag, path, svg.as_bytes())?);
     }
     match args.json {
         true => print_json(&result),

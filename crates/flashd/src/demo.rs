@@ -1,10 +1,10 @@
 //! `flashd demo`: the whole way, for all shipped cores, on a sample that is part of the program.
 
 use crate::cli::DemoArgs;
-use crate::output::{Failure, percent, print, print_json, table};
+use crate::output::{Failure, percent, print, print_json, table, write_all};
 use crate::progress::{Work, step};
 use crate::sample::Heads;
-use flashd_generator::{core_files, write_all};
+use flashd_generator::core_files;
 use flashd_simulator::{
     Accuracy, Counters, Gaps, Reference, Scenario, WaveOptions, WaveWriter, prepare, run as run_lockstep,
 };
@@ -49,6 +49,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let summary = serde_json::to_string_pretty(&rows).unwrap_or_default() + "\n";
     let text = summary_table(&rows);
     write_all(
+        "--out",
         &args.out,
         &[
             flashd_generator::GeneratedFile { name: "summary.json".into(), text: summary },
@@ -78,7 +79,7 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
         .ok_or_else(|| Failure::input(format!("the bundled sample has no head of dimension {}", config.d)))?;
     step(|| format!("{}: generate, simulate, record", config.name()));
     let files = core_files(config)?;
-    write_all(out, &files)?;
+    write_all("--out", out, &files)?;
     let whole = &trace.attention;
     let scenario = Scenario {
         attention: whole.truncated(whole.queries.min(QUERIES), whole.keys.min(4 * QUERIES)).into(),
@@ -95,7 +96,7 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
     let prepared = prepare(config, &scenario, &reference).map_err(|e| Failure::input(e.to_string()))?;
     let vcd = out.join(format!("{}.vcd", config.name()));
     let options = WaveOptions { to: Some(200), ..WaveOptions::default() };
-    let wave_error = |e: flashd_simulator::WaveError| Failure::input(e.to_string());
+    let wave_error = |e: flashd_simulator::WaveError| Failure::input(format!("--out: {e}"));
     let mut wave = WaveWriter::create(&vcd, &prepared.config, options).map_err(wave_error)?;
     let run = run_lockstep(&prepared.config, &prepared.workload, Gaps::None, &mut [&mut wave])?;
     wave.finish().map_err(wave_error)?;

@@ -8,7 +8,7 @@ mod sets;
 
 use crate::cli::ExploreArgs;
 use crate::measure::check_clock;
-use crate::output::{Failure, print, print_json};
+use crate::output::{self, Failure, print, print_json};
 use crate::progress::{Phase, Plan, on_all_processors, rates};
 use crate::sample;
 use flashd_spec::config::CoreConfig;
@@ -49,10 +49,7 @@ pub fn run(args: &ExploreArgs) -> Result<(), Failure> {
     drop(plan);
     let exploration = merge(args, &sets, &known)?;
     let mut written: Vec<PathBuf> = Vec::new();
-    let write = |flag: &str, path: &Path, text: String| {
-        flashd_files::write(path, text.as_bytes())
-            .map_err(|e| Failure::input(format!("{flag} {}: {e}", path.display())))
-    };
+    let write = |flag: &str, path: &Path, text: String| output::write(flag, path, text.as_bytes());
     if let Some(path) = &args.svg {
         let svg = chart::draw(&exploration).map_err(|e| Failure::input(format!("--svg: {e}")))?;
         written.push(write("--svg", path, svg)?);
@@ -237,8 +234,7 @@ fn check(args: &ExploreArgs, json_file: Option<&Path>) -> Result<(), Failure> {
     // The results may come hours later: find out now where they cannot be written.
     for (flag, path) in [("--svg", args.svg.as_deref()), ("--json", json_file)] {
         let Some(path) = path else { continue };
-        flashd_files::AtomicFile::create(path)
-            .map_err(|e| Failure::input(format!("{flag} {}: {e}", path.display())))?;
+        output::check_writable(flag, path)?;
     }
     Ok(())
 }

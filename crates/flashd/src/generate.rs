@@ -2,13 +2,13 @@
 
 use crate::cli::{ArrayArgs, GenerateArgs, LookArg, WrapperArgs};
 use crate::origin::origin;
-use crate::output::{Failure, print, print_json};
+use crate::output::{Failure, print, print_json, write_all};
 use crate::progress::{Work, step};
 use crate::select::{parse_flags, wrapper};
 use crate::target::Target;
 use clap::Args;
 use flashd_generator::{
-    CocotbBench, Company, Emission, GeneratedFile, Sources, Top, cocotb_file, unit_file_in, write_all,
+    CocotbBench, Company, Emission, GeneratedFile, Sources, Top, cocotb_file, unit_file_in,
 };
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::Look;
@@ -23,7 +23,7 @@ use testbench::{Plan, testbench, unit_testbench};
 pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     let files = files(args)?;
     step(|| format!("{} files to {}", files.len(), args.out.display()));
-    let written = write_all(&args.out, &files)?;
+    let written = write_all("--out", &args.out, &files)?;
     let names: Vec<String> = written.iter().map(|p| p.display().to_string()).collect();
     match args.json {
         true => print_json(&names),

@@ -1,7 +1,7 @@
 //! `flashd liberty`.
 
 use crate::cli::{LibertyArgs, LibertyCommand};
-use crate::output::{Failure, print, print_json};
+use crate::output::{Failure, print, print_json, write};
 use flashd_ppa::liberty::{Library, merge};
 use flashd_ppa::synthesis::library_text;
 use serde::Serialize;
@@ -24,8 +24,7 @@ pub fn run(args: &LibertyArgs) -> Result<(), Failure> {
     let merged = merge(&texts).map_err(|e| Failure::input(e.to_string()))?;
     // What is written can be read.
     let library = Library::from_text(out, &merged).map_err(|e| Failure::input(e.to_string()))?;
-    flashd_files::write(out, merged.as_bytes())
-        .map_err(|e| Failure::input(format!("--out {}: cannot be written: {e}", out.display())))?;
+    write("--out", out, merged.as_bytes())?;
     let report = Report {
         file: out.display().to_string(),
         library: library.name,

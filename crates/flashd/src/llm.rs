@@ -3,7 +3,7 @@
 mod dump;
 
 use crate::cli::{AttentionArg, LlmArgs, Selection};
-use crate::output::{Failure, percent, print, print_json, table};
+use crate::output::{Failure, percent, print, print_json, table, unwritable};
 use crate::progress::Work;
 use crate::select::configuration;
 use flashd_llm::{
@@ -112,6 +112,10 @@ pub fn run(args: LlmArgs) -> Result<(), Failure> {
     let core = |selection: Selection| configuration(&selection, Some(model.config.head_size().into()));
     let core = selection.map(core).transpose()?;
     let task = task(&args, &model, &tokenizer)?;
+    // The run takes long: find out now where the heads cannot be written.
+    if let Some(folder) = &args.dump {
+        flashd_files::create_folder(folder).map_err(|e| unwritable("--dump", folder, e))?;
+    }
     let mut f32_runner = Runner::new(&model, F32Attention);
     let (generation, f32) = task.run(&mut f32_runner, "f32", &mut |_| ())?;
     if let Some(folder) = &args.dump {

@@ -1,7 +1,7 @@
 //! `flashd completions` and `flashd man`: what a shell and `man` want to know of the command line.
 
 use crate::cli::{self, CompletionsArgs, ManArgs};
-use crate::output::{Failure, print};
+use crate::output::{Failure, print, unwritable, write};
 use clap_mangen::Man;
 
 pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
@@ -14,12 +14,11 @@ pub fn man(args: &ManArgs) -> Result<(), Failure> {
     let Some(folder) = &args.out else {
         return print(&page(cli::command())?);
     };
-    let problem = |e: std::io::Error| Failure::input(format!("--out {}: {e}", folder.display()));
-    std::fs::create_dir_all(folder).map_err(problem)?;
+    flashd_files::create_folder(folder).map_err(|e| unwritable("--out", folder, e))?;
     let mut names = Vec::new();
     for command in all() {
         let path = folder.join(format!("{}.1", command.get_name()));
-        flashd_files::write(&path, page(command)?.as_bytes()).map_err(problem)?;
+        write("--out", &path, page(command)?.as_bytes())?;
         names.push(path.display().to_string());
     }
     print(&names.join("\n"))

@@ -1,7 +1,11 @@
 //! What the program says: results, tables, failures.
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
+use flashd_files::AtomicFile;
+use flashd_generator::{GenerateError, GeneratedFile};
+use std::fmt::Display;
 use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
 /// Why a command did not succeed.
 #[derive(Debug, thiserror::Error)]
@@ -78,9 +82,36 @@ pub fn first_paragraph(text: &str) -> String {
     words.join(" ").trim_start_matches("error: ").to_string()
 }
 
-/// Prints to standard output. A reader that went away (`| head`) is no failure.
+/// An output that cannot be written.
+pub fn unwritable(flag: &str, path: &Path, e: impl Display) -> Failure {
+    Failure::input(format!("{flag} {}: cannot be written: {e}", path.display()))
+}
+
+/// Finds out before the work where its result cannot be written.
+pub fn check_writable(flag: &str, path: &Path) -> Result<(), Failure> {
+    // Started and dropped: nothing is left.
+    AtomicFile::create(path).map(drop).map_err(|e| unwritable(flag, path, e))
+}
+
+/// Writes a file that a flag names.
+pub fn write(flag: &str, path: &Path, contents: &[u8]) -> Result<PathBuf, Failure> {
+    flashd_files::write(path, contents).map_err(|e| unwritable(flag, path, e))
+}
+
+/// Writes files into the folder that a flag names.
+pub fn write_all(flag: &str, folder: &Path, files: &[GeneratedFile]) -> Result<Vec<PathBuf>, Failure> {
+    flashd_generator::write_all(folder, files).map_err(|e| match e {
+        GenerateError::Write { path, source } => unwritable(flag, Path::new(&path), source),
+        e => e.into(),
+    })
+}
+
+/// Prints to standard output, or to standard error if a file has gone to standard output. A reader that went away (`| head`) is no failure.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
+    let mut out: Box<dyn Write> = match flashd_files::standard_output_taken() {
+        true => Box::new(std::io::stderr().lock()),
+        false => Box::new(std::io::stdout().lock()),
+    };
     match writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::input(format!("standard output: {e}"))),
         _ => Ok(()),

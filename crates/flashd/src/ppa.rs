@@ -6,8 +6,7 @@ mod measure;
 mod text;
 
 use crate::cli::PpaArgs;
-use crate::output::{Failure, print, print_json};
-use flashd_files::AtomicFile;
+use crate::output::{Failure, check_writable, print, print_json, unwritable, write, write_all};
 use flashd_generator::GeneratedFile;
 use flashd_ppa::figures::Measurements;
 use flashd_ppa::report;
@@ -38,12 +37,11 @@ pub fn run(args: &PpaArgs) -> Result<(), Failure> {
         let charts = report::charts(&figures.cores).map_err(drawing)?;
         let files: Vec<GeneratedFile> =
             charts.into_iter().map(|chart| GeneratedFile { name: chart.name, text: chart.svg }).collect();
-        written.extend(flashd_generator::write_all(folder, &files)?);
+        written.extend(write_all("--svg", folder, &files)?);
     }
     if let Some(path) = &args.html {
         let page = report::html(&figures, &commands::commands(&figures.cores)).map_err(drawing)?;
-        let problem = |e: std::io::Error| Failure::input(format!("--html {}: {e}", path.display()));
-        written.push(flashd_files::write(path, page.as_bytes()).map_err(problem)?);
+        written.push(write("--html", path, page.as_bytes())?);
     }
     if args.json {
         print_json(&figures)?;
@@ -79,11 +77,10 @@ fn failed(args: &PpaArgs, all: &Measurements) -> Result<(), Failure> {
 /// Makes sure that what is asked for can be written.
 fn writable(args: &PpaArgs) -> Result<(), Failure> {
     if let Some(path) = &args.html {
-        AtomicFile::create(path).map_err(|e| Failure::input(format!("--html {}: {e}", path.display())))?;
+        check_writable("--html", path)?;
     }
     if let Some(folder) = &args.svg {
-        flashd_files::create_folder(folder)
-            .map_err(|e| Failure::input(format!("--svg {}: {e}", folder.display())))?;
+        flashd_files::create_folder(folder).map_err(|e| unwritable("--svg", folder, e))?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `flashd pwl`.
 
 use crate::cli::PwlArgs;
-use crate::output::{Failure, print, print_json, table};
+use crate::output::{Failure, print, print_json, table, write_all};
 use crate::plot;
 use flashd_hwmodel::pwl_report::{TableReport, report, table_for};
 use flashd_spec::config::{CoreConfig, Design};
@@ -28,7 +28,7 @@ pub fn run(args: &PwlArgs) -> Result<(), Failure> {
             .map_err(|e| Failure::input(format!("drawing {name}: {e}")))?;
         drawings.push(flashd_generator::GeneratedFile { name, text: svg });
     }
-    let written = flashd_generator::write_all(&args.out, &drawings)?;
+    let written = write_all("--out", &args.out, &drawings)?;
     if args.json {
         return print_json(&reports);
     }

@@ -15,10 +15,9 @@ mod wrapper;
 
 use crate::accuracy::SMOOTH_CAPPED;
 use crate::cli::SimulateArgs;
-use crate::output::{Failure, percent, table};
+use crate::output::{self, Failure, percent, table, unwritable};
 use crate::progress::step;
 use crate::select::core_or_array;
-use flashd_files::AtomicFile;
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_simulator::{
@@ -61,6 +60,7 @@ struct Report {
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     model::check(args)?;
     if let (Some(data), Some(results)) = (&args.data, &args.results) {
+        check_writable(args)?;
         return heads::run(args, data, results);
     }
     let layer = layer::load(args)?;
@@ -283,9 +283,7 @@ fn check_writable(args: &SimulateArgs) -> Result<(), Failure> {
     let others = [("--o", &args.o), ("--histograms", &args.histograms)];
     let others = others.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?)));
     for (flag, path) in args.recordings().chain(others) {
-        // Started and dropped: nothing is left behind.
-        AtomicFile::create(path)
-            .map_err(|e| Failure::input(format!("{flag} {}: cannot be written: {e}", path.display())))?;
+        output::check_writable(flag, path)?;
     }
     Ok(())
 }
@@ -297,12 +295,11 @@ fn cycle_run(
     phases: &Phases,
 ) -> Result<(Counters, Vec<QueryResult>), Failure> {
     let mut recording = Recording::create(args, &prepared.config)?;
-    let problem =
-        |path: &Path, e: &dyn std::fmt::Display| Failure::input(format!("--vectors {}: {e}", path.display()));
     let mut vectors = match &args.vectors {
-        Some(path) => {
-            Some((path, VectorFile::for_core(path, &prepared.config).map_err(|e| problem(path, &e))?))
-        }
+        Some(path) => Some((
+            path,
+            VectorFile::for_core(path, &prepared.config).map_err(|e| unwritable("--vectors", path, e))?,
+        )),
         None => None,
     };
     let mut progress = Sent::of(phases);
@@ -320,7 +317,7 @@ fn cycle_run(
     let run = run_lockstep(&prepared.config, &prepared.workload, drive, &mut observers);
     recording.finish(|keys, window| keys.of_core(&prepared.config, &prepared.workload, window))?;
     if let Some((path, vectors)) = vectors {
-        vectors.commit().map_err(|e| problem(path, &e))?;
+        vectors.commit().map_err(|e| unwritable("--vectors", path, e))?;
     }
     let run = run?;
     Ok((run.counters, run.results))

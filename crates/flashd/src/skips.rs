@@ -4,7 +4,7 @@ mod chart;
 mod report;
 
 use crate::cli::SkipsArgs;
-use crate::output::{Failure, print, print_json};
+use crate::output::{Failure, print, print_json, unwritable};
 use crate::progress::Work;
 use crate::sample;
 use flashd_files::AtomicFile;
@@ -15,7 +15,7 @@ use flashd_study::{Head, Heads};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What is measured on recorded heads.
 #[derive(Serialize)]
@@ -57,19 +57,16 @@ pub fn run(args: &SkipsArgs) -> Result<(), Failure> {
     if !(args.limit.is_finite() && args.limit > 0.0) {
         return Err(Failure::input("--limit: a percentage of max|v|, above 0, is needed"));
     }
-    let unwritable = |path: &Path, e: std::io::Error| {
-        Failure::input(format!("--svg {}: cannot be written: {e}", path.display()))
-    };
     // The results come later: find out now where they cannot be written.
     let svg = match &args.svg {
-        Some(path) => Some((AtomicFile::create(path).map_err(|e| unwritable(path, e))?, path)),
+        Some(path) => Some((AtomicFile::create(path).map_err(|e| unwritable("--svg", path, e))?, path)),
         None => None,
     };
     let skips = on_heads(args, &rules)?;
     if let Some((mut file, path)) = svg {
         let drawing = chart::draw(&skips, &rules).map_err(|e| Failure::input(format!("--svg: {e}")))?;
-        file.write_all(drawing.as_bytes()).map_err(|e| unwritable(path, e))?;
-        file.commit().map_err(|e| unwritable(path, e))?;
+        file.write_all(drawing.as_bytes()).map_err(|e| unwritable("--svg", path, e))?;
+        file.commit().map_err(|e| unwritable("--svg", path, e))?;
     }
     match args.json {
         true => print_json(&skips),

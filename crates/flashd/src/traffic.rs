@@ -5,7 +5,7 @@ mod chart;
 mod report;
 
 use crate::cli::TrafficArgs;
-use crate::output::{Failure, print, print_json};
+use crate::output::{Failure, print, print_json, unwritable};
 use crate::progress::Work;
 use flashd_files::AtomicFile;
 use flashd_golden::family::{
@@ -126,7 +126,7 @@ pub fn run(args: &TrafficArgs) -> Result<(), Failure> {
     }
     let tilings = tilings(args, &sources)?;
     let svg = match &args.svg {
-        Some(path) => Some(AtomicFile::create(path).map_err(|e| unwritable(path, &e))?),
+        Some(path) => Some(AtomicFile::create(path).map_err(|e| unwritable("--svg", path, e))?),
         None => None,
     };
     let points = measure(&sources, &tilings, threshold);
@@ -142,18 +142,14 @@ pub fn run(args: &TrafficArgs) -> Result<(), Failure> {
     let mut text = report::text(&points);
     if let (Some(mut file), Some(path)) = (svg, &args.svg) {
         let drawing = chart::accesses(&points).map_err(|e| Failure::input(format!("--svg: {e}")))?;
-        file.write_all(drawing.as_bytes()).map_err(|e| unwritable(path, &e))?;
-        file.commit().map_err(|e| unwritable(path, &e))?;
+        file.write_all(drawing.as_bytes()).map_err(|e| unwritable("--svg", path, e))?;
+        file.commit().map_err(|e| unwritable("--svg", path, e))?;
         text += &format!("\n{}", path.display());
     }
     match args.json {
         true => print_json(&points),
         false => print(&text),
     }
-}
-
-fn unwritable(path: &std::path::Path, e: &std::io::Error) -> Failure {
-    Failure::input(format!("--svg {}: cannot be written: {e}", path.display()))
 }
 
 /// The threshold, if a core can have it.

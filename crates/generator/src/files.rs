@@ -304,7 +304,7 @@ pub fn write_all(folder: &Path, files: &[GeneratedFile]) -> Result<Vec<PathBuf>,
     for file in files {
         let path = folder.join(&file.name);
         let folder = path.parent().unwrap_or(folder);
-        std::fs::create_dir_all(folder).map_err(|e| error(folder, e))?;
+        flashd_files::create_folder(folder).map_err(|e| error(folder, e))?;
         written.push(flashd_files::write(&path, placed(file, root).as_bytes()).map_err(|e| error(&path, e))?);
     }
     Ok(written)

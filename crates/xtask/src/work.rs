@@ -31,7 +31,7 @@ pub fn temporary() -> Outcome<TemporaryFolder> {
 
 /// Makes a folder with its parents.
 pub fn create(folder: &Path) -> Outcome<PathBuf> {
-    fs::create_dir_all(folder).map_err(with(folder.display()))?;
+    flashd_files::create_folder(folder).map_err(with(folder.display()))?;
     folder.canonicalize().map_err(with(folder.display()))
 }
 

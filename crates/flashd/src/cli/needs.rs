@@ -3,6 +3,7 @@
 use crate::output::Failure;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
+use std::path::{Path, PathBuf};
 
 /// Command, flag, and the flags of which it needs one. clap's `requires` does not hold where the needed flag conflicts with a third one that
 /// is given: then it could not be added, and the flag would be ignored.
@@ -34,9 +35,14 @@ const NEEDS: [(&str, &str, &[&str]); 21] = [
 const WAVES: [&str; 2] = ["vcd", "fst"];
 const WINDOWS: [&str; 3] = ["vcd", "fst", "pipeline"];
 
-/// Refuses a flag whose other flag is missing.
+/// Flags that name a file to write.
+const OUTPUTS: [&str; 9] =
+    ["o", "vcd", "fst", "pipeline", "vectors", "histograms", "svg", "svg_rows", "html"];
+
+/// Refuses a flag whose other flag is missing, and two outputs in one file.
 pub fn check(matches: &ArgMatches) -> Result<(), Failure> {
     let Some((command, matches)) = matches.subcommand() else { return Ok(()) };
+    one_output_each(matches)?;
     let given = |flag: &str| matches.value_source(flag) == Some(ValueSource::CommandLine);
     let missing = |(of, flag, needed): &&(&str, &str, &[&str])| {
         *of == command && given(flag) && !needed.iter().any(|flag| given(flag))
@@ -47,4 +53,36 @@ pub fn check(matches: &ArgMatches) -> Result<(), Failure> {
         let it = if needed.len() > 1 { "one of them" } else { "it" };
         Err(Failure::input(format!("{flag}: means nothing without {all}; add {it}, or leave {flag} out")))
     })
+}
+
+/// Refuses two outputs in one file, of which the second would replace the first. A device or a pipe takes both.
+fn one_output_each(matches: &ArgMatches) -> Result<(), Failure> {
+    let mut seen: Vec<(&str, PathBuf)> = Vec::new();
+    for flag in OUTPUTS {
+        let Ok(Some(path)) = matches.try_get_one::<PathBuf>(flag) else { continue };
+        if path.exists() && !path.is_file() {
+            continue;
+        }
+        let place = place(path);
+        if let Some((other, _)) = seen.iter().find(|(_, other)| *other == place) {
+            let name = |flag: &str| format!("--{}", flag.replace('_', "-"));
+            return Err(Failure::input(format!(
+                "{} {}: is the file of {}, too; name another",
+                name(flag),
+                path.display(),
+                name(other)
+            )));
+        }
+        seen.push((flag, place));
+    }
+    Ok(())
+}
+
+/// A path as other spellings of it have it, as far as its folder exists.
+fn place(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let whole = path.canonicalize().ok();
+    whole
+        .or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))
+        .unwrap_or_else(|| path.to_path_buf())
 }

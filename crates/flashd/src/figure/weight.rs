@@ -1,13 +1,13 @@
 //! `flashd figure weight`: the paper's Fig. 2.
 
 use crate::cli::WeightFigureArgs;
-use crate::output::{Failure, print, print_json, table};
+use crate::output::{Failure, print, print_json, table, unwritable, write};
 use flashd_spec::config::OptionValue;
 use flashd_study::weight::{Curve, CurvePoint, PREVIOUS, RANGE, curves, usable};
 use plotters::prelude::*;
 use serde_json::json;
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub fn run(args: &WeightFigureArgs) -> Result<(), Failure> {
     let name = args.weight.text();
@@ -20,11 +20,10 @@ pub fn run(args: &WeightFigureArgs) -> Result<(), Failure> {
     let svg = draw(&all, &caption).map_err(|e| Failure::input(format!("--svg: {e}")))?;
     let file = format!("weight_{name}_{}_{}.svg", args.format.ident(), args.segments);
     let path = args.svg.clone().unwrap_or_else(|| PathBuf::from("rtl-out").join(file));
-    let unwritable = |e: std::io::Error| Failure::input(format!("--svg {}: {e}", path.display()));
     if args.svg.is_none() {
-        std::fs::create_dir_all("rtl-out").map_err(unwritable)?;
+        flashd_files::create_folder(Path::new("rtl-out")).map_err(|e| unwritable("--svg", &path, e))?;
     }
-    let written = flashd_files::write(&path, svg.as_bytes()).map_err(unwritable)?;
+    let written = write("--svg", &path, svg.as_bytes())?;
     if args.json {
         return print_json(&json!({
             "weight": name,

@@ -1,6 +1,6 @@
 //! `flashd llm --dump`: the heads of a run as a folder that other commands read.
 
-use crate::output::Failure;
+use crate::output::{Failure, unwritable};
 use flashd_llm::RecordHeads;
 use serde::Serialize;
 use std::path::Path;
@@ -20,8 +20,7 @@ struct Entry {
 
 /// Writes the heads, and `meta.json` last: a folder with it is whole.
 pub fn write(folder: &Path, checkpoint: &Path, heads: &RecordHeads) -> Result<(), Failure> {
-    let failure = |path: &Path, e: std::io::Error| Failure::input(format!("--dump {}: {e}", path.display()));
-    flashd_files::create_folder(folder).map_err(|e| failure(folder, e))?;
+    let failure = |path: &Path, e: std::io::Error| unwritable("--dump", path, e);
     // Names of models end at the first dash.
     let stem = checkpoint.file_stem().map_or_else(|| "model".into(), |stem| stem.to_string_lossy());
     let model = stem.replace('-', "_");

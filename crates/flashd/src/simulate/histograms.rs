@@ -1,6 +1,6 @@
 //! Histograms of what steps compute.
 
-use crate::output::Failure;
+use crate::output::{self, Failure};
 use flashd_golden::{Action, Step, StepUnits};
 use flashd_spec::config::CoreConfig;
 use serde::Serialize;
@@ -85,7 +85,6 @@ impl Histograms {
         let counts = self.counts();
         let text = serde_json::to_string_pretty(&File { core: &self.core, counts: &counts })
             .map_err(|e| failure(e.to_string()))?;
-        flashd_files::write(path, text.as_bytes()).map_err(|e| failure(e.to_string()))?;
-        Ok(())
+        output::write("--histograms", path, text.as_bytes()).map(drop)
     }
 }

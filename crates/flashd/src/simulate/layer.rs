@@ -1,7 +1,7 @@
 //! One head, or the heads of a layer, from `--q`, `--k` and `--v`: loading, and what comes of each.
 
 use crate::cli::SimulateArgs;
-use crate::output::{Failure, json_text, print};
+use crate::output::{Failure, json_text, print, unwritable};
 use flashd_golden::QueryResult;
 use flashd_simulator::Prepared;
 use flashd_workload::{First, Layer, write_npy};
@@ -92,8 +92,7 @@ pub fn finish(args: &SimulateArgs, shape: &[usize], d: usize, outcomes: &[Outcom
     if let Some(path) = &args.o {
         let data = outcomes.iter().flat_map(|outcome| outcome.o.iter().copied()).collect::<Vec<f32>>();
         let queries = data.len() / d / outcomes.len();
-        write_npy(path, &[shape, &[queries, d]].concat(), &data)
-            .map_err(|e| Failure::input(format!("--o {}: cannot be written: {e}", path.display())))?;
+        write_npy(path, &[shape, &[queries, d]].concat(), &data).map_err(|e| unwritable("--o", path, e))?;
     }
     let printed = match outcomes {
         [one] if args.json => print(&one.json),

@@ -2,7 +2,7 @@
 
 use crate::cli::SimulateArgs;
 use crate::interrupt::Interruptible;
-use crate::output::Failure;
+use crate::output::{Failure, unwritable};
 use flashd_files::AtomicFile;
 use flashd_simulator::{
     Pipeline, PipelineFormat, PipelineRecorder, WaveDesign, WaveError, WaveFormat, WaveOptions,
@@ -68,7 +68,7 @@ impl Recording {
             wave.finish().map_err(|e| wave_failure(flag, path, &e))?;
         }
         if let (Some(Chart { path, format, window }), Some(keys)) = (self.chart, &self.keys) {
-            let problem = |e: std::io::Error| Failure::input(format!("--pipeline {}: {e}", path.display()));
+            let problem = |e: std::io::Error| unwritable("--pipeline", &path, e);
             let chart = pipeline(keys, window);
             if chart.steps.is_empty() {
                 return Err(Failure::input("--from, --to: no key was taken in these cycles"));

@@ -25,6 +25,7 @@ mod npy;
 mod numbers;
 mod options;
 mod other_design;
+mod outputs;
 mod pairs;
 mod positions;
 mod ppa;

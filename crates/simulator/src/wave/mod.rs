@@ -49,7 +49,7 @@ use flashd_spec::config::ConfigError;
 use numbers::{Numbers, Reading};
 use recorder::Recorder;
 use signals::Signal;
-use std::io::Result as IoResult;
+use std::io::{Result as IoResult, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Length of a cycle.
@@ -75,8 +75,8 @@ pub struct WaveOptions {
 pub struct WaveFiles {
     /// The waves.
     pub wave: PathBuf,
-    /// GTKWave's save file, beside them.
-    pub gtkw: PathBuf,
+    /// GTKWave's save file, next to them; none if they went into a device or a pipe.
+    pub gtkw: Option<PathBuf>,
     /// Recorded signals; a bus and its decimal value count once.
     pub signals: usize,
     /// Recorded cycles.
@@ -145,6 +145,8 @@ pub struct WaveWriter {
     recorder: Recorder,
     /// What the recorder writes to.
     file: AtomicFile,
+    /// The save file.
+    gtkw: Option<AtomicFile>,
     /// Cycles of the run so far.
     seen: u64,
     /// Of these, recorded.
@@ -180,6 +182,13 @@ impl WaveWriter {
         let comment = format!("{name}: one cycle is {PERIOD_NS} ns, cycle n begins at {PERIOD_NS} n ns");
         let io = |source| WaveError::Io { path: path.into(), source };
         let file = AtomicFile::create(path).map_err(io)?;
+        let gtkw = path.with_extension("gtkw");
+        let gtkw = match file.is_stream() {
+            true => None,
+            false => Some(
+                AtomicFile::create(&gtkw).map_err(|source| WaveError::Io { path: gtkw.clone(), source })?,
+            ),
+        };
         let sink = file.handle().and_then(|file| format.start(file, &comment)).map_err(io)?;
         let actions = actions::actions(&signals, &layout);
         let recorder = Recorder::new(sink, &signals, &chosen, &numbers, &actions).map_err(io)?;
@@ -191,6 +200,7 @@ impl WaveWriter {
             recorded,
             recorder,
             file,
+            gtkw,
             seen: 0,
             cycles: 0,
         })
@@ -222,10 +232,14 @@ impl WaveWriter {
             return Err(WaveError::Empty { from: *from, cycles: self.seen });
         }
         let gtkw = self.wave.with_extension("gtkw");
+        let io_gtkw = |source| WaveError::Io { path: gtkw.clone(), source };
         let (signals, cycles) = (self.recorded.len(), self.cycles);
         let io = |source| WaveError::Io { path: self.wave.clone(), source };
         let longest = self.recorder.finish(from + cycles).map_err(io)?;
         self.file.commit().map_err(io)?;
+        let Some(mut file) = self.gtkw else {
+            return Ok(WaveFiles { wave: self.wave, gtkw: None, signals, cycles });
+        };
         let text = gtkw::SaveFile {
             dump: file_name(&self.wave),
             save: file_name(&gtkw),
@@ -240,9 +254,8 @@ impl WaveWriter {
             },
         }
         .text();
-        let io = |source| WaveError::Io { path: gtkw.clone(), source };
-        flashd_files::write(&gtkw, text.as_bytes()).map_err(io)?;
-        Ok(WaveFiles { wave: self.wave, gtkw, signals, cycles })
+        file.write_all(text.as_bytes()).and_then(|()| file.commit()).map_err(io_gtkw)?;
+        Ok(WaveFiles { wave: self.wave, gtkw: Some(gtkw), signals, cycles })
     }
 }
 
