@@ -227,6 +227,9 @@ pub struct Run {
     pub library_sha256: String,
     /// Whether the library was the one that is taken when none is named.
     pub default_library: bool,
+    /// Patterns of the cells that were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dont_use: Vec<String>,
     /// Clock period asked for, ns; the shortest possible if none was.
     pub clock: Option<f64>,
     /// Whether the hierarchy was dissolved.

@@ -37,6 +37,12 @@ pub struct PpaArgs {
     /// Cell library, plain, .gz or .xz; can be repeated (default: osu018 of qflow-tech-osu018)
     #[arg(long, value_name = "FILE", help_heading = RUN)]
     pub liberty: Vec<PathBuf>,
+    /// Leave out the cells of this name, in which * and ? stand for anything; can be repeated
+    ///
+    /// Left out by themselves are cells that the library marks with dont_use or dont_touch, those with a second supply, level shifters,
+    /// isolation cells and other special kinds, SkyWater's lpflow cells, and cells without an area.
+    #[arg(long, value_name = "PATTERN", help_heading = RUN, hide_short_help = true)]
+    pub dont_use: Vec<String>,
     /// Clock period to meet with the least area, in ns (default: the shortest)
     #[arg(long, value_parser = between(SHORTEST_NS, LONGEST_NS), value_name = "NS", help_heading = RUN)]
     pub clock: Option<f64>,
@@ -66,7 +72,7 @@ pub struct PpaArgs {
     pub cache: Option<PathBuf>,
     /// Show figures of earlier runs, as --json printed them; measure nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "Selection", "core", "variants", "queries", "liberty", "clock", "flat", "clock_gates", "cycles", "glitches", "data", "cache",
+        "Selection", "core", "variants", "queries", "liberty", "dont_use", "clock", "flat", "clock_gates", "cycles", "glitches", "data", "cache",
     ], help_heading = OUTPUT)]
     pub from: Vec<PathBuf>,
     /// Also print area and power by function, the largest modules and the worst path

@@ -56,7 +56,8 @@ fn libraries(runs: &[&Run]) -> String {
 }
 
 fn options(run: &Run) -> String {
-    let mut text = run.clock.map_or(String::new(), |ns| format!(" --clock {ns}"));
+    let mut text: String = run.dont_use.iter().map(|word| format!(" --dont-use {}", quoted(word))).collect();
+    text += &run.clock.map_or(String::new(), |ns| format!(" --clock {ns}"));
     text += if run.flat { " --flat" } else { "" };
     text += if run.clock_gates { " --clock-gates" } else { "" };
     text += &format!(" --cycles {}", run.cycles);

@@ -40,7 +40,7 @@ impl<'a> Plan<'a> {
         };
         let mut libraries: Vec<CellLibrary> = Vec::new();
         for file in files {
-            let library = CellLibrary::open(file, cache.folder())?;
+            let library = CellLibrary::without(file, cache.folder(), &args.dont_use)?;
             let library = if args.clock_gates { library.with_clock_gates()? } else { library };
             if libraries.iter().any(|l| l.sha256 == library.sha256) {
                 let problem = "has the contents of a library before it; name each library once";

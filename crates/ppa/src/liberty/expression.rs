@@ -1,6 +1,7 @@
 //! Boolean functions of pins.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// Most operators and parentheses around each other: every reader of a tree calls itself for each. The widest functions
 /// of libraries have a tenth of that.
@@ -87,6 +88,24 @@ impl Expression {
             Expression::Or(a, b) => a.evaluate(value)? | b.evaluate(value)?,
             Expression::Xor(a, b) => a.evaluate(value)? ^ b.evaluate(value)?,
         })
+    }
+}
+
+/// With all parentheses, so that tools that disagree about the precedence of operators read the same.
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expression::Constant(bit) => write!(f, "{}", u8::from(*bit)),
+            Expression::Pin(name) => f.write_str(name),
+            Expression::Not(a) => match &**a {
+                Expression::Not(a) => a.fmt(f),
+                Expression::Constant(bit) => write!(f, "{}", u8::from(!bit)),
+                a => write!(f, "!{a}"),
+            },
+            Expression::And(a, b) => write!(f, "({a} * {b})"),
+            Expression::Or(a, b) => write!(f, "({a} + {b})"),
+            Expression::Xor(a, b) => write!(f, "({a} ^ {b})"),
+        }
     }
 }
 

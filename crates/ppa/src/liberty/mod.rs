@@ -13,8 +13,11 @@ mod expression;
 mod find;
 mod merge;
 mod parse;
+mod prepare;
 mod read;
+mod special;
 mod table;
+mod values;
 mod wire_load;
 
 pub(crate) use find::INPUT_COLUMNS;
@@ -80,7 +83,7 @@ pub struct Cell {
     pub kind: Kind,
     /// Leakage power, by state where the file tells it.
     pub leakage: Leakage,
-    /// The library asks tools to leave it alone.
+    /// Not to be used: the library or the user says so, it is of a special kind, has a second supply, or no area.
     pub dont_use: bool,
 }
 
@@ -283,6 +286,21 @@ impl Library {
         read::library(&root).map_err(|problem| LibertyError::Content { path: path.to_path_buf(), problem })
     }
 
+    /// The library as the tools get it; `text` is that which it was read from.
+    ///
+    /// # Errors
+    /// As [`Library::from_text`].
+    pub(crate) fn prepared(&self, path: &Path, text: &str) -> Result<String, LibertyError> {
+        prepare::prepared(text, self)
+            .map_err(|error| LibertyError::Syntax { path: path.to_path_buf(), error })
+    }
+
+    /// Leaves out the cells whose names match a pattern; how many these are.
+    pub(crate) fn leave_out(&mut self, pattern: &glob::Pattern) -> usize {
+        let matching = self.cells.iter_mut().filter(|cell| pattern.matches(&cell.name));
+        matching.map(|cell| cell.dont_use = true).count()
+    }
+
     /// The cell of a name.
     pub fn cell(&self, name: &str) -> Option<&Cell> {
         self.by_name.get(name).map(|&index| &self.cells[index])
@@ -328,15 +346,29 @@ impl Cell {
         energy.filter_map(|table| table.when.as_ref()).chain(leakage)
     }
 
+    /// Whether tools may use it.
+    pub(crate) fn is_usable(&self) -> bool {
+        let plain = |pin: &Pin| pin.function.is_some() && !pin.three_state;
+        match &self.kind {
+            Kind::Combinational => self.is_logic(),
+            Kind::FlipFlop(_) => !self.dont_use && self.outputs().all(plain),
+            Kind::ClockGate(_) => !self.dont_use,
+            Kind::Other => false,
+        }
+    }
+
     /// Whether it is an ordinary logic cell that synthesis may use: every output has a function and is never
     /// switched off.
     pub(crate) fn is_logic(&self) -> bool {
         self.kind == Kind::Combinational
             && !self.dont_use
             && self.outputs().count() > 0
+            && self.pins.iter().all(|pin| pin.direction != Direction::Inout)
             && self.outputs().all(|pin| pin.function.is_some() && !pin.three_state)
     }
 }
 
+#[cfg(test)]
+mod manual;
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,10 @@ pub(super) struct Attribute {
     pub name: String,
     /// `32`.
     pub values: Vec<String>,
+    /// Which of them had quotes.
+    pub quoted: Vec<bool>,
+    /// `name : value`, and not `name (value)`.
+    pub simple: bool,
     /// Line on which it begins, from 1.
     pub line: usize,
 }
@@ -33,6 +37,8 @@ pub(super) struct Group {
     pub attributes: Vec<Attribute>,
     /// Groups inside.
     pub groups: Vec<Group>,
+    /// Line on which it begins, from 1.
+    pub line: usize,
 }
 
 /// A text that is not Liberty.
@@ -68,8 +74,10 @@ impl Group {
 
     /// The same, of no place in a file: to compare.
     pub(super) fn without_lines(&self) -> Group {
-        let attributes = self.attributes.iter().map(|a| Attribute { line: 0, ..a.clone() }).collect();
-        Group { attributes, groups: self.groups.iter().map(Group::without_lines).collect(), ..self.clone() }
+        let plain = |a: &Attribute| Attribute { line: 0, quoted: Vec::new(), ..a.clone() };
+        let attributes = self.attributes.iter().map(plain).collect();
+        let groups = self.groups.iter().map(Group::without_lines).collect();
+        Group { attributes, groups, names: self.names.clone(), kind: self.kind.clone(), line: 0 }
     }
 
     /// First name, or nothing.
@@ -83,15 +91,21 @@ impl Group {
 /// # Errors
 /// The first place at which the text is not Liberty.
 pub(super) fn parse(text: &str) -> Result<Group, SyntaxError> {
-    let mut reader = Reader { rest: text, line: 1, depth: 0 };
+    // A byte order mark is no part of the text.
+    let mut reader = Reader { rest: text.strip_prefix('\u{feff}').unwrap_or(text), line: 1, depth: 0 };
     let mut file = Group::default();
     while reader.statement(&mut file)? {}
     if !reader.rest.is_empty() {
         return Err(reader.error("a \"}\" too much"));
     }
-    match file.groups.into_iter().find(|group| group.kind == "library") {
-        Some(library) => Ok(library),
-        None => Err(SyntaxError { line: 1, problem: "no library ( ... ) { ... } in it".into() }),
+    let mut libraries = file.groups.into_iter().filter(|group| group.kind == "library");
+    match (libraries.next(), libraries.next()) {
+        (Some(library), None) => Ok(library),
+        (Some(_), Some(second)) => {
+            let problem = format!("a second library, {}; a file has one", second.name());
+            Err(SyntaxError { line: second.line, problem })
+        }
+        (None, _) => Err(SyntaxError { line: 1, problem: "no library ( ... ) { ... } in it".into() }),
     }
 }
 
@@ -105,7 +119,7 @@ pub(super) type Statement = (Group, Range<usize>);
 pub(super) fn library_statements(text: &str) -> Result<(Vec<Statement>, usize), SyntaxError> {
     // All of the text is looked at first: what follows meets no error.
     parse(text)?;
-    let mut reader = Reader { rest: text, line: 1, depth: 0 };
+    let mut reader = Reader { rest: text.strip_prefix('\u{feff}').unwrap_or(text), line: 1, depth: 0 };
     reader.skip(true)?;
     // `library (name) {`
     reader.word(false)?;
@@ -127,6 +141,36 @@ pub(super) fn library_statements(text: &str) -> Result<(Vec<Statement>, usize), 
         }
         statements.push((statement, from..text.len() - reader.rest.len()));
     }
+}
+
+/// Where a string ends; quotes after a backslash are part of it.
+fn closing_quotes(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.bytes().position(|c| {
+        let closes = c == b'"' && !escaped;
+        escaped = c == b'\\' && !escaped;
+        closes
+    })
+}
+
+/// A string over several lines in one: a backslash at the end of a line, blanks after it or not, is one blank.
+fn continued(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut line = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let rest = part.trim_start_matches([' ', '\t', '\r']);
+        match rest.strip_prefix('\n') {
+            Some(next) => {
+                line.push(' ');
+                line += next;
+            }
+            None => {
+                line.push('\\');
+                line += part;
+            }
+        }
+    }
+    line
 }
 
 struct Reader<'a> {
@@ -185,17 +229,18 @@ impl<'a> Reader<'a> {
     /// A word or a string; empty at punctuation.
     fn word(&mut self, in_arguments: bool) -> Result<String, SyntaxError> {
         if self.rest.starts_with('"') {
-            let Some(length) = self.rest[1..].find('"') else {
+            let Some(length) = closing_quotes(&self.rest[1..]) else {
                 return Err(self.error("a string without closing quotes"));
             };
             let text = self.advance(length + 2);
             let inner = &text[1..text.len() - 1];
             return Ok(match inner.contains('\\') {
-                true => inner.replace("\\\r\n", " ").replace("\\\n", " "),
+                true => continued(inner),
                 false => inner.to_string(),
             });
         }
         let length = self.rest.find(|c| ends_word(c, in_arguments)).unwrap_or(self.rest.len());
+        let length = self.rest[..length].find("/*").unwrap_or(length);
         Ok(self.advance(length).to_string())
     }
 
@@ -215,17 +260,29 @@ impl<'a> Reader<'a> {
         }
         self.skip(true)?;
         if self.next_is(':') {
-            let value = self.simple_value(&key)?;
-            group.attributes.push(Attribute { name: key, values: vec![value], line });
+            let (value, quoted) = self.simple_value(&key)?;
+            group.attributes.push(Attribute {
+                name: key,
+                values: vec![value],
+                quoted: vec![quoted],
+                simple: true,
+                line,
+            });
             return Ok(true);
         }
         if !self.next_is('(') {
             return Err(self.error(format!("neither \":\" nor \"(\" after {key}")));
         }
-        let values = self.arguments(&key)?;
+        let (values, quoted) = self.arguments(&key)?;
+        if key == "include_file" {
+            let file = values.concat();
+            let problem =
+                format!("include_file ({file}): only whole libraries are read; put the file's text here");
+            return Err(SyntaxError { line, problem });
+        }
         self.skip(true)?;
         if !self.next_is('{') {
-            group.attributes.push(Attribute { name: key, values, line });
+            group.attributes.push(Attribute { name: key, values, quoted, simple: false, line });
             return Ok(true);
         }
         let opened = self.line;
@@ -233,7 +290,7 @@ impl<'a> Reader<'a> {
             return Err(self.error(format!("{key} is inside of {DEEPEST} groups, which is the limit")));
         }
         self.depth += 1;
-        let mut inner = Group { kind: key, names: values, ..Group::default() };
+        let mut inner = Group { kind: key, names: values, line, ..Group::default() };
         while self.statement(&mut inner)? {}
         if !self.next_is('}') {
             return Err(self.error(format!("{} of line {opened} has no closing \"}}\"", inner.kind)));
@@ -244,9 +301,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Everything to the semicolon or the end of the line, such as `1.8`, `"A B"` or `VDD + 0.3`.
-    fn simple_value(&mut self, key: &str) -> Result<String, SyntaxError> {
+    ///
+    /// Also whether it is one string in quotes.
+    fn simple_value(&mut self, key: &str) -> Result<(String, bool), SyntaxError> {
         self.skip(true)?;
+        let mut quoted = self.rest.starts_with('"');
         let mut value = String::new();
+        let mut words = 0;
         while !self.rest.is_empty() && !self.rest.starts_with([';', '}', '\n']) {
             let word = match self.rest.starts_with(['(', ')', ',', '{', ':']) {
                 true => self.advance(1).to_string(),
@@ -256,20 +317,22 @@ impl<'a> Reader<'a> {
                 value.push(' ');
             }
             value += &word;
+            words += 1;
             self.skip(false)?;
         }
+        quoted &= words == 1;
         match value.is_empty() && self.rest.is_empty() {
             true => Err(self.error(format!("no value for {key}"))),
-            false => Ok(value),
+            false => Ok((value, quoted)),
         }
     }
 
-    fn arguments(&mut self, key: &str) -> Result<Vec<String>, SyntaxError> {
-        let mut values = Vec::new();
+    fn arguments(&mut self, key: &str) -> Result<(Vec<String>, Vec<bool>), SyntaxError> {
+        let (mut values, mut quoted) = (Vec::new(), Vec::new());
         loop {
             self.skip(true)?;
             if self.next_is(')') {
-                return Ok(values);
+                return Ok((values, quoted));
             }
             if self.next_is(',') {
                 continue;
@@ -277,6 +340,7 @@ impl<'a> Reader<'a> {
             if self.rest.is_empty() || self.rest.starts_with(['{', '}', ';', '(']) {
                 return Err(self.error(format!("the list after {key} has no closing \")\"")));
             }
+            quoted.push(self.rest.starts_with('"'));
             values.push(self.word(true)?);
         }
     }

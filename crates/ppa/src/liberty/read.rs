@@ -1,6 +1,8 @@
 //! From groups and attributes to a [`Library`]: units applied, table axes in one order.
 
 use super::parse::Group;
+use super::special::is_special;
+use super::values::{Problem, is_true, number, numbers, optional, units};
 use super::{
     Cell, ClockGate, Direction, Edge, Expression, FlipFlop, InternalPower, Kind, Leakage, Library, Pin,
     Sense, Table, TimingArc, Units, WireLoad,
@@ -8,20 +10,27 @@ use super::{
 use std::cell::Cell as Counter;
 use std::collections::{HashMap, HashSet};
 
-/// What is wrong with the content.
-type Problem = String;
-
 pub(super) fn library(root: &Group) -> Result<Library, Problem> {
     let units = units(root)?;
     let voltage = voltage(root)? * units.voltage;
-    let mut templates = HashMap::new();
-    for kind in ["power_lut_template", "lu_table_template"] {
-        templates.extend(root.all(kind).map(|group| (group.name(), group)));
-    }
-    let context = Context { root, units, templates, ignored: Counter::new(0) };
+    let templates = |kind| root.all(kind).map(|group| (group.name(), group)).collect();
+    let context = Context {
+        root,
+        units,
+        power: templates("power_lut_template"),
+        timing: templates("lu_table_template"),
+        ignored: Counter::new(0),
+    };
     let mut cells = Vec::new();
+    let mut lines = HashMap::new();
     for group in root.all("cell") {
-        cells.push(context.cell(group).map_err(|problem| format!("cell {}: {problem}", group.name()))?);
+        let line = group.line;
+        if let Some(first) = lines.insert(group.name(), line) {
+            let name = group.name();
+            return Err(format!("cell {name} of line {line} is there twice, first on line {first}"));
+        }
+        let cell = context.cell(group);
+        cells.push(cell.map_err(|problem| format!("cell {} of line {line}: {problem}", group.name()))?);
     }
     if cells.is_empty() {
         return Err("holds no cells".into());
@@ -36,46 +45,6 @@ pub(super) fn library(root: &Group) -> Result<Library, Problem> {
         cells,
         ignored_tables: context.ignored.get(),
         by_name,
-    })
-}
-
-/// A number with a unit in one text (`1ns`, `100pW`) or in two (`1`, `pf`), in SI units.
-fn unit(attribute: &str, text: &[String]) -> Result<f64, Problem> {
-    let joined = text.concat().replace(char::is_whitespace, "");
-    let digits = joined
-        .find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E')
-        .ok_or_else(|| format!("{attribute} is \"{joined}\", which has no unit"))?;
-    let number: f64 = match &joined[..digits] {
-        "" => 1.0,
-        number => number.parse().map_err(|_| format!("{attribute}: \"{number}\" is not a number"))?,
-    };
-    let letters = &joined[digits..];
-    let scale = match (letters.len(), letters.as_bytes()[0]) {
-        (1, _) => 1.0,
-        (_, b'f' | b'F') => 1e-15,
-        (_, b'p' | b'P') => 1e-12,
-        (_, b'n' | b'N') => 1e-9,
-        (_, b'u' | b'U') => 1e-6,
-        (_, b'm') => 1e-3,
-        _ => return Err(format!("{attribute}: \"{letters}\" is not a unit with prefix f, p, n, u or m")),
-    };
-    Ok(number * scale)
-}
-
-fn units(root: &Group) -> Result<Units, Problem> {
-    // The defaults of the format.
-    let or_default = |name: &'static str, default: f64| match root.values(name) {
-        Some(values) => unit(name, values),
-        None => Ok(default),
-    };
-    let capacitance = root
-        .values("capacitive_load_unit")
-        .ok_or("has no capacitive_load_unit, without which capacitances mean nothing")?;
-    Ok(Units {
-        time: or_default("time_unit", 1e-9)?,
-        voltage: or_default("voltage_unit", 1.0)?,
-        capacitance: unit("capacitive_load_unit", capacitance)?,
-        leakage: or_default("leakage_power_unit", 1e-9)?,
     })
 }
 
@@ -110,23 +79,6 @@ fn wire_load(root: &Group, unit: f64) -> Result<Option<WireLoad>, Problem> {
     read().map(Some).map_err(|problem| format!("wire_load {}: {problem}", group.name()))
 }
 
-fn number(name: &str, text: &str) -> Result<f64, Problem> {
-    text.trim().parse().map_err(|_| format!("{name}: \"{text}\" is not a number"))
-}
-
-fn numbers(name: &str, texts: &[String]) -> Result<Vec<f64>, Problem> {
-    texts
-        .iter()
-        .flat_map(|text| text.split([',', ' ', '\t', '\n', '\r']))
-        .filter(|text| !text.is_empty())
-        .map(|text| number(name, text))
-        .collect()
-}
-
-fn optional(group: &Group, name: &str) -> Result<Option<f64>, Problem> {
-    group.value(name).map(|text| number(name, text)).transpose()
-}
-
 fn expression(group: &Group, name: &str) -> Result<Option<Expression>, Problem> {
     let Some(attribute) = group.attribute(name) else { return Ok(None) };
     let text = attribute.values.first().filter(|text| !text.trim().is_empty());
@@ -137,7 +89,10 @@ fn expression(group: &Group, name: &str) -> Result<Option<Expression>, Problem> 
 struct Context<'a> {
     root: &'a Group,
     units: Units,
-    templates: HashMap<&'a str, &'a Group>,
+    /// Templates of power tables.
+    power: HashMap<&'a str, &'a Group>,
+    /// Templates of timing tables, which some libraries have for power, too.
+    timing: HashMap<&'a str, &'a Group>,
     ignored: Counter<usize>,
 }
 
@@ -148,37 +103,53 @@ impl Context<'_> {
             .filter(|pin| pin.value("pg_type").is_some_and(|kind| kind.ends_with("ground")))
             .map(Group::name)
             .collect();
-        let mut pins = Vec::new();
+        let mut kind = kind(group)?;
+        let mut pins: Vec<Pin> = Vec::new();
         for pin in group.all("pin") {
+            // A pin of no known direction: nobody can connect the cell.
+            let Some(direction) = direction(pin) else {
+                kind = Kind::Other;
+                continue;
+            };
             for name in &pin.names {
-                let read = self.pin(pin, name, &grounds);
-                pins.push(read.map_err(|problem| format!("pin {name}: {problem}"))?);
+                if pins.iter().any(|pin| pin.name == *name) {
+                    return Err(format!("pin {name} of line {} is there twice", pin.line));
+                }
+                match self.pin(pin, name, direction, &grounds) {
+                    Ok(pin) => pins.push(pin),
+                    // What no tool uses may be of a form that is not known here.
+                    Err(_) if kind == Kind::Other => {}
+                    Err(problem) => return Err(format!("pin {name}: {problem}")),
+                }
             }
         }
-        let kind = kind(group)?;
         if let Kind::ClockGate(gate) = &kind {
             pins.iter_mut()
                 .filter(|pin| pin.name == gate.output)
                 .for_each(|pin| pin.function = Some(gate.passes()));
         }
+        let area = optional(group, "area")?.unwrap_or(0.0);
+        if area < 0.0 {
+            return Err(format!("area: {area} is below 0"));
+        }
         Ok(Cell {
             name: group.name().to_string(),
-            area: optional(group, "area")?.unwrap_or(0.0),
+            area,
             kind,
             leakage: self.leakage(group, &grounds)?,
-            dont_use: group.value("dont_use") == Some("true"),
+            // A gate of no area would be the cheapest of all.
+            dont_use: is_special(group) || area == 0.0,
             pins,
         })
     }
 
-    fn pin(&self, group: &Group, name: &str, grounds: &HashSet<&str>) -> Result<Pin, Problem> {
-        let direction = match group.value("direction") {
-            Some("input") => Direction::Input,
-            Some("output") => Direction::Output,
-            Some("inout") => Direction::Inout,
-            Some("internal") => Direction::Internal,
-            other => return Err(format!("its direction is {other:?}")),
-        };
+    fn pin(
+        &self,
+        group: &Group,
+        name: &str,
+        direction: Direction,
+        grounds: &HashSet<&str>,
+    ) -> Result<Pin, Problem> {
         let plain = match optional(group, "capacitance")? {
             Some(value) => value,
             None if direction == Direction::Input => {
@@ -209,7 +180,7 @@ impl Context<'_> {
             max_capacitance: optional(group, "max_capacitance")?.map(|c| c * self.units.capacitance),
             function: expression(group, "function")?,
             three_state: group.value("three_state").is_some(),
-            clock: group.value("clock") == Some("true"),
+            clock: is_true(group, "clock"),
             internal_power,
             arcs,
         })
@@ -249,7 +220,8 @@ impl Context<'_> {
     /// The table of a kind in a group, its values in `unit`.
     fn table_of(&self, group: &Group, kind: &str, unit: f64) -> Result<Option<Table>, Problem> {
         let Some(group) = group.all(kind).next() else { return Ok(None) };
-        self.table(group, unit).map_err(|problem| format!("{kind} ({}): {problem}", group.name()))
+        let table = self.table(group, unit);
+        table.map_err(|problem| format!("{kind} ({}) of line {}: {problem}", group.name(), group.line))
     }
 
     fn table(&self, group: &Group, unit: f64) -> Result<Option<Table>, Problem> {
@@ -258,7 +230,17 @@ impl Context<'_> {
         if let [value] = values[..] {
             return Ok(Some(Table::constant(value)));
         }
-        let template = self.templates.get(group.name());
+        let [first, second] = match group.kind.ends_with("power") {
+            true => [&self.power, &self.timing],
+            false => [&self.timing, &self.power],
+        };
+        let template = first.get(group.name()).or_else(|| second.get(group.name()));
+        // A third axis, such as the load of another output.
+        let has = |name: &str| group.attribute(name).or_else(|| template?.attribute(name)).is_some();
+        if has("index_3") || template.is_some_and(|template| template.attribute("variable_3").is_some()) {
+            self.ignored.set(self.ignored.get() + 1);
+            return Ok(None);
+        }
         let axis = |index: &str, variable: &str| -> Result<Option<Axis>, Problem> {
             let texts = group.values(index).or_else(|| template.and_then(|t| t.values(index)));
             let Some(texts) = texts else { return Ok(None) };
@@ -315,6 +297,16 @@ impl Context<'_> {
     }
 }
 
+fn direction(pin: &Group) -> Option<Direction> {
+    match pin.value("direction").unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "input" => Some(Direction::Input),
+        "output" => Some(Direction::Output),
+        "inout" => Some(Direction::Inout),
+        "internal" => Some(Direction::Internal),
+        _ => None,
+    }
+}
+
 /// An axis of a table in SI units.
 enum Axis {
     Transition(Vec<f64>),
@@ -340,13 +332,19 @@ fn kind(group: &Group) -> Result<Kind, Problem> {
         (None, _) => Ok(Kind::Combinational),
         (Some(_), Some(_)) => Ok(Kind::Other),
         (Some(ff), None) => {
-            let needed = |name: &str| expression(ff, name)?.ok_or_else(|| format!("its ff has no {name}"));
+            let (clocked_on, next_state) = (expression(ff, "clocked_on")?, expression(ff, "next_state")?);
+            // Of two clocks or of none, it is no register of a design with one.
+            let (Some(clocked_on), Some(next_state), None) =
+                (clocked_on, next_state, ff.attribute("clocked_on_also"))
+            else {
+                return Ok(Kind::Other);
+            };
             let name = |index: usize| ff.names.get(index).cloned().unwrap_or_default();
             Ok(Kind::FlipFlop(FlipFlop {
                 state: name(0),
                 inverse: name(1),
-                clocked_on: needed("clocked_on")?,
-                next_state: needed("next_state")?,
+                clocked_on,
+                next_state,
                 clear: expression(ff, "clear")?,
                 preset: expression(ff, "preset")?,
             }))

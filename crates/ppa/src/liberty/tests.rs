@@ -64,7 +64,7 @@ fn what_is_nested_without_end_is_refused() {
     for deep in ["!", "(", "'", "A+", "A*", "A ", "A^", "(A)'"] {
         let function = format!("A{}A", deep.repeat(1_000_000));
         let text = error(&TINY.replace("!A + !B", &function));
-        let place = "deep.lib: cell ND2_BIG: pin Y: function of line 39: \"";
+        let place = "deep.lib: cell ND2_BIG of line 38: pin Y: function of line 39: \"";
         assert!(text.starts_with(place), "{deep}: {text}");
         assert!(
             text.contains("is not a Boolean function: more than 500 operators around each other"),
@@ -135,7 +135,7 @@ fn the_default_wire_load_model_is_read() {
 fn clock_gates_for_the_rising_edge_are_known_by_their_pins() {
     let gate = |style: &str, more: &str| {
         let cell = format!(
-            "cell (CG) {{ clock_gating_integrated_cell : \"{style}\"; statetable (\"CK E\", \"L\") {{ }}\n\
+            "cell (CG) {{ area : 1; clock_gating_integrated_cell : \"{style}\"; statetable (\"CK E\", \"L\") {{ }}\n\
              pin (CK) {{ direction : input; clock_gate_clock_pin : true; }} pin (E) {{ direction : input; \
              clock_gate_enable_pin : true; }} pin (L) {{ direction : internal; }} \
              pin (Q) {{ direction : output; clock_gate_out_pin : true; state_function : \"CK L\"; }} {more} }}\n}}"
@@ -211,7 +211,7 @@ fn errors_name_the_file_and_the_place() {
     assert!(message("library (a) { }").contains("capacitive_load_unit"));
     let bad = "library (a) { capacitive_load_unit (1, pf); nom_voltage : 1; \
                cell (b) { pin (C) { direction : output; function : \"A+\"; } } }";
-    assert!(message(bad).contains("cell b: pin C: function"), "{}", message(bad));
+    assert!(message(bad).contains("cell b of line 1: pin C: function of line 1"), "{}", message(bad));
 }
 
 #[test]

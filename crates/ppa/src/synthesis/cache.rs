@@ -3,7 +3,9 @@
 use crate::PpaError;
 use flashd_files::TemporaryFolder;
 use sha2::{Digest as _, Sha256};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 /// Prefix of folders that are being removed.
@@ -42,12 +44,32 @@ pub(crate) fn touch(path: &Path) {
     let _ = std::fs::File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
+/// File of an entry's digests.
+pub(super) const DIGESTS: &str = "sha256sums";
+
+/// SHA-256 of each file of a folder, as `sha256sum` prints them.
+fn digests_of(folder: &Path) -> std::io::Result<String> {
+    let mut lines = Vec::new();
+    for file in std::fs::read_dir(folder)? {
+        let file = file?;
+        let name = file.file_name().to_string_lossy().into_owned();
+        if name != DIGESTS {
+            lines.push((name, sha256(&std::fs::read(file.path())?)));
+        }
+    }
+    lines.sort();
+    Ok(lines.into_iter().map(|(name, digest)| format!("{digest}  {name}\n")).collect())
+}
+
 /// A folder of finished work: `modules/<digest>/` with the files of one module's mappings, `netlists/<digest>/`
 /// with a chosen and buffered one, `timing/<digest>/` with OpenSTA's report of a core, `libraries` with unpacked
-/// Liberty files. An entry is touched at each use, so that its modification time is its last use.
+/// Liberty files. An entry holds the digests of its files; one that is damaged is made again. It is touched at each use, so that
+/// its modification time is its last use.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
+    /// Entries whose digests this process has found right.
+    checked: Arc<Mutex<HashSet<PathBuf>>>,
 }
 
 impl Cache {
@@ -58,13 +80,15 @@ impl Cache {
     /// If no folder is given and the user has none.
     pub fn new(folder: Option<&Path>) -> Result<Self, PpaError> {
         if let Some(folder) = folder {
-            return Ok(Cache { folder: folder.to_path_buf() });
+            // Tools work in other folders.
+            let folder = std::path::absolute(folder).map_err(PpaError::file("find", folder))?;
+            return Ok(Cache { folder, checked: Arc::default() });
         }
         let folder = flashd_files::user_cache("ppa").map_err(|e| PpaError::Unexpected {
             what: "cache folder".to_string(),
             detail: format!("{e}; name a folder"),
         })?;
-        Ok(Cache { folder })
+        Ok(Cache { folder, checked: Arc::default() })
     }
 
     /// The folder.
@@ -82,18 +106,41 @@ impl Cache {
     ) -> Result<PathBuf, PpaError> {
         let parent = self.folder.join(kind);
         let entry = parent.join(digest);
-        if entry.is_dir() {
+        if self.is_whole(&entry) {
             touch(&entry);
             return Ok(entry);
         }
-        std::fs::create_dir_all(&parent).map_err(PpaError::file("create", &parent))?;
+        flashd_files::create_folder(&parent).map_err(PpaError::file("create", &parent))?;
         let making =
             TemporaryFolder::create_in(&parent).map_err(PpaError::file("create a folder in", &parent))?;
         make(making.path())?;
+        let digests = making.path().join(DIGESTS);
+        let text = digests_of(making.path()).map_err(PpaError::file("read", making.path()))?;
+        std::fs::write(&digests, text).map_err(PpaError::file("write", &digests))?;
+        // A folder of this name is damaged, or another process has just made it.
+        if entry.exists() && !self.is_whole(&entry) {
+            flashd_files::discard_folder(&entry);
+        }
         match making.commit(&entry) {
-            Err(source) if !entry.is_dir() => Err(PpaError::File { action: "create", path: entry, source }),
+            Err(source) if !self.is_whole(&entry) => {
+                Err(PpaError::File { action: "create", path: entry, source })
+            }
             _ => Ok(entry),
         }
+    }
+
+    /// Whether an entry is there and its files are those that were put into it.
+    fn is_whole(&self, entry: &Path) -> bool {
+        let mut checked = self.checked.lock().unwrap_or_else(|e| e.into_inner());
+        if checked.contains(entry) && entry.is_dir() {
+            return true;
+        }
+        let written = std::fs::read_to_string(entry.join(DIGESTS));
+        let whole = written.is_ok_and(|written| digests_of(entry).is_ok_and(|found| found == written));
+        if whole {
+            checked.insert(entry.to_path_buf());
+        }
+        whole
     }
 }
 
@@ -113,8 +160,11 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path().join("modules")).unwrap().count(), 0);
         let make = |path: &Path| {
             // Somebody else finishes the same in the meantime.
-            std::fs::create_dir_all(folder.path().join("modules/a")).unwrap();
-            std::fs::write(folder.path().join("modules/a/file"), "theirs").unwrap();
+            let theirs = Cache::new(Some(folder.path())).unwrap();
+            let write = |path: &Path| {
+                std::fs::write(path.join("file"), "theirs").map_err(PpaError::file("write", path))
+            };
+            theirs.entry("modules", "a", write).unwrap();
             std::fs::write(path.join("file"), "ours").map_err(PpaError::file("write", path))
         };
         let entry = cache.entry("modules", "a", make).unwrap();
@@ -137,6 +187,37 @@ mod tests {
         let entry = cache.entry("modules", "a", make).unwrap();
         assert_eq!(std::fs::read_to_string(entry.join("file")).unwrap(), "whole");
         assert!(!killed.exists());
+    }
+
+    /// Each kind of damage, and the entry made again: a file that is cut off, emptied, changed, removed, added, or whose digests are gone.
+    #[test]
+    fn damaged_work_is_done_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let make =
+            |path: &Path| std::fs::write(path.join("file"), "whole").map_err(PpaError::file("write", path));
+        type Damage = fn(&Path);
+        let damages: [Damage; 7] = [
+            |entry| std::fs::write(entry.join("file"), "who").unwrap(),
+            |entry| std::fs::write(entry.join("file"), "").unwrap(),
+            |entry| std::fs::write(entry.join("file"), "whale").unwrap(),
+            |entry| std::fs::remove_file(entry.join("file")).unwrap(),
+            |entry| std::fs::write(entry.join("more"), "").unwrap(),
+            |entry| std::fs::remove_file(entry.join(DIGESTS)).unwrap(),
+            |entry| std::fs::write(entry.join(DIGESTS), "").unwrap(),
+        ];
+        for damage in damages {
+            let entry = Cache::new(Some(folder.path())).unwrap().entry("modules", "a", make).unwrap();
+            damage(&entry);
+            let again = Cache::new(Some(folder.path())).unwrap().entry("modules", "a", make).unwrap();
+            assert_eq!(std::fs::read_to_string(again.join("file")).unwrap(), "whole");
+            assert_eq!(std::fs::read_dir(&again).unwrap().count(), 2);
+        }
+    }
+
+    #[test]
+    fn a_relative_folder_holds_wherever_tools_work() {
+        let cache = Cache::new(Some(Path::new("some/cache"))).unwrap();
+        assert!(cache.folder().is_absolute());
     }
 
     #[test]

@@ -7,10 +7,9 @@ use super::library_file::CellLibrary;
 use super::recipe::{self, Arithmetic, Wanted};
 use super::split::SourceModule;
 use super::structure::JsonModule;
-use super::tools::Tools;
+use super::tools::{self, Tools};
 use crate::PpaError;
 use crate::timing;
-use flashd_files::TemporaryFolder;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -103,10 +102,9 @@ pub(super) fn map(
     headers: &[&str],
     wanted: Wanted,
 ) -> Result<Vec<Candidate>, PpaError> {
-    let temporary = std::env::temp_dir();
-    let work =
-        TemporaryFolder::create_in(&temporary).map_err(PpaError::file("create a folder in", &temporary))?;
+    let work = tools::work_folder()?;
     let work = work.path();
+    tools::provide(work, recipe::LIBRARY, &library.for_tools)?;
     let write = |name: &str, text: &str| {
         let path = work.join(name);
         std::fs::write(&path, text).map_err(PpaError::file("write", &path))
@@ -156,7 +154,7 @@ fn map_words(
     let shapes = compressor::shapes(words);
     let any = |kind: &str| words.cells.values().any(|cell| cell.kind == kind);
     let adder = library.roles.full_adder.as_ref();
-    let head = recipe::mapping_head(&library.path);
+    let head = recipe::mapping_head();
     let load = library.roles.load * 1e15;
     write("constraints", &format!("set_driving_cell {}\nset_load {load}\n", library.roles.driver))?;
     for goal in wanted.goals() {
@@ -171,11 +169,11 @@ fn map_words(
         for (name, text) in &files {
             write(name, text)?;
         }
-        let gates = arithmetic.script(&files) + &recipe::flip_flop_script(&library.path);
+        let gates = arithmetic.script(&files) + &recipe::flip_flop_script();
         whole += &gates;
         for goal in wanted.goals().iter().filter(|goal| tried(goal.key)) {
             let stem = format!("{}_{}", arithmetic.key, goal.key);
-            let cells = recipe::goal_script(goal, &library.path, &library.roles.constants, &stem);
+            let cells = recipe::goal_script(goal, &library.roles.constants, &stem);
             whole += &cells;
             single.push(format!("{head}{gates}{cells}"));
             stems.push((stem, format!("{}; {}", arithmetic.words, goal.words)));

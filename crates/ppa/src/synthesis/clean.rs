@@ -4,7 +4,7 @@
 //! nothing but the files of that kind. An entry is first given the name of an unfinished one, so that a removal
 //! that is interrupted leaves no entry that looks complete.
 
-use super::cache::{Cache, MAKING};
+use super::cache::{Cache, DIGESTS, MAKING};
 use std::fs::{Metadata, read_dir, symlink_metadata};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -123,7 +123,8 @@ fn size(folder: &Path, is_part: IsPart) -> Option<u64> {
     let listed = read_dir(folder).ok()?.collect::<Result<Vec<_>, _>>().ok()?;
     listed.iter().try_fold(0, |sum, child| {
         let metadata = symlink_metadata(child.path()).ok()?;
-        let ours = metadata.is_file() && child.file_name().to_str().is_some_and(is_part);
+        let is_ours = |name: &str| name == DIGESTS || is_part(name);
+        let ours = metadata.is_file() && child.file_name().to_str().is_some_and(is_ours);
         ours.then_some(sum + metadata.len())
     })
 }
@@ -202,7 +203,10 @@ mod tests {
     fn use_is_noted() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(Some(folder.path())).unwrap();
-        let entry = put(&cache, &format!("timing/{}", digest('a')), Some("report"), 70);
+        let make =
+            |path: &Path| fs::write(path.join("report"), "").map_err(crate::PpaError::file("write", path));
+        let entry = cache.entry("timing", &digest('a'), make).unwrap();
+        age(&entry, 70);
         cache.entry("timing", &digest('a'), |_| panic!("is there")).unwrap();
         assert_eq!(cache.clean(), Removed::default());
         age(&entry, 70);

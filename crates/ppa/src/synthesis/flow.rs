@@ -325,6 +325,7 @@ impl Flow {
             library_file: self.library.file.clone(),
             library_sha256: self.library.sha256.clone(),
             default_library: self.library.is_default,
+            dont_use: self.library.dont_use.clone(),
             clock: self.clock_ns,
             flat: self.flat,
             clock_gates: self.library.roles.clock_gate.is_some(),

@@ -19,14 +19,18 @@ const OUTPUT_LOAD: f64 = 4.0;
 /// A Liberty file, read, as the tools get it.
 #[derive(Clone, Debug)]
 pub struct CellLibrary {
-    /// Plain text, absolute: the user's own file, or its unpacked copy.
+    /// The file that was given.
     pub path: PathBuf,
+    /// The text that the tools read, in the cache: plain, without the cells that they may not use.
+    pub(crate) for_tools: PathBuf,
     /// Name of the file that was given, without its folder.
     pub file: String,
     /// SHA-256 of the file that was given, as `sha256sum` prints it.
     pub sha256: String,
     /// Whether it is the library that is taken when none is named.
     pub is_default: bool,
+    /// Patterns of the cells that the user leaves out.
+    pub dont_use: Vec<String>,
     /// Parsed.
     pub cells: Library,
     /// Digest of the text.
@@ -53,13 +57,21 @@ pub(crate) struct Roles {
 }
 
 impl CellLibrary {
-    /// Reads the library `file` (Liberty, plain or packed as `.xz`), or the default one. A packed file is
-    /// unpacked into `cache`.
+    /// Reads the library `file` (Liberty, plain or packed as `.gz` or `.xz`), or the default one, and writes what the tools get
+    /// into `cache`.
+    ///
+    /// # Errors
+    /// As [`CellLibrary::without`].
+    pub fn open(file: Option<&Path>, cache: &Path) -> Result<Self, PpaError> {
+        Self::without(file, cache, &[])
+    }
+
+    /// The same without the cells whose names match one of the patterns.
     ///
     /// # Errors
     /// A missing file, with what to install; a file that is not Liberty, or lacks a NAND, an inverter, a
-    /// buffer or a flip-flop.
-    pub fn open(file: Option<&Path>, cache: &Path) -> Result<Self, PpaError> {
+    /// buffer or a flip-flop; a pattern that matches no cell.
+    pub fn without(file: Option<&Path>, cache: &Path, patterns: &[String]) -> Result<Self, PpaError> {
         let path = match file {
             Some(file) => file.to_path_buf(),
             None => default_library()?,
@@ -67,13 +79,33 @@ impl CellLibrary {
         let bytes = flashd_files::read(&path).map_err(PpaError::file("read", &path))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let sha256 = cache::sha256(&bytes);
-        let (path, bytes) =
-            if is_packed(&path) { kept_unpacked(&path, &bytes, cache)? } else { (path, bytes) };
-        let path = std::path::absolute(&path).map_err(PpaError::file("read", &path))?;
-        let cells = Library::from_text(&path, &String::from_utf8_lossy(&bytes))?;
-        let roles = roles(&cells).map_err(|detail| PpaError::Library { path: path.clone(), detail })?;
-        let digest = Digest::new().field("library", &bytes).finish();
-        Ok(CellLibrary { path, file: name, sha256, is_default: file.is_none(), cells, digest, roles })
+        let bytes = unpacked(&path, bytes)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let mut cells = Library::from_text(&path, &text)?;
+        let problem = |detail| PpaError::Library { path: path.clone(), detail };
+        for pattern in patterns {
+            let wrong = |what: String| problem(format!("--dont-use {pattern}: {what}"));
+            let glob = glob::Pattern::new(pattern).map_err(|e| wrong(format!("is no pattern: {e}")))?;
+            if cells.leave_out(&glob) == 0 {
+                return Err(wrong(format!("matches none of the {} cells", cells.cells.len())));
+            }
+        }
+        let roles = roles(&cells).map_err(problem)?;
+        let text = cells.prepared(&path, &text)?;
+        let digest = Digest::new().field("library", &text).finish();
+        let for_tools = kept(&path, &digest, &text, cache)?;
+        let dont_use = patterns.to_vec();
+        Ok(CellLibrary {
+            dont_use,
+            path,
+            for_tools,
+            file: name,
+            sha256,
+            is_default: file.is_none(),
+            cells,
+            digest,
+            roles,
+        })
     }
 
     /// The same with clock gates in place of enables.
@@ -137,21 +169,31 @@ fn default_library() -> Result<PathBuf, PpaError> {
     })
 }
 
-/// Whether a library is packed, by the end of its name: `.xz`, or `.gz`, as ASAP7 is published.
-fn is_packed(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "xz" || extension == "gz")
-}
+/// First bytes of packed files.
+const GZIP: &[u8] = b"\x1f\x8b";
+const XZ: &[u8] = b"\xfd7zXZ\0";
+/// Most bytes of an unpacked library: ten times the largest that we know.
+const MOST_BYTES: u64 = 1 << 30;
 
-/// The bytes of a packed file.
-fn unpacked(path: &Path, packed: &[u8]) -> Result<Vec<u8>, PpaError> {
-    let mut bytes = Vec::new();
-    let (kind, read) = match path.extension().is_some_and(|extension| extension == "gz") {
-        true => ("a gzip", MultiGzDecoder::new(packed).read_to_end(&mut bytes)),
-        false => ("an xz", lzma_rust2::XzReader::new(packed, true).read_to_end(&mut bytes)),
+/// The bytes of a file, unpacked if its name or its first bytes say that it is packed: `.xz`, or `.gz`, as ASAP7 is published.
+fn unpacked(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, PpaError> {
+    let is = |ending: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(ending));
+    let mut text = Vec::new();
+    let (kind, read) = if is("gz") || bytes.starts_with(GZIP) {
+        ("a gzip", MultiGzDecoder::new(&bytes[..]).take(MOST_BYTES + 1).read_to_end(&mut text))
+    } else if is("xz") || bytes.starts_with(XZ) {
+        ("an xz", lzma_rust2::XzReader::new(&bytes[..], true).take(MOST_BYTES + 1).read_to_end(&mut text))
+    } else {
+        return Ok(bytes);
     };
-    let detail = |e| format!("cannot be unpacked, expected {kind} file: {e}");
-    read.map_err(|e| PpaError::Library { path: path.to_path_buf(), detail: detail(e) })?;
-    Ok(bytes)
+    let problem = |detail| PpaError::Library { path: path.to_path_buf(), detail };
+    match read {
+        Err(e) => Err(problem(format!("cannot be unpacked, expected {kind} file: {e}"))),
+        Ok(_) if text.len() as u64 > MOST_BYTES => {
+            Err(problem(format!("is more than {MOST_BYTES} bytes when unpacked, which no library is")))
+        }
+        Ok(_) => Ok(text),
+    }
 }
 
 /// The text of a library, unpacked if it is packed.
@@ -160,33 +202,37 @@ fn unpacked(path: &Path, packed: &[u8]) -> Result<Vec<u8>, PpaError> {
 /// A file that cannot be read or unpacked.
 pub fn library_text(path: &Path) -> Result<String, PpaError> {
     let bytes = flashd_files::read(path).map_err(PpaError::file("read", path))?;
-    let bytes = if is_packed(path) { unpacked(path, &bytes)? } else { bytes };
+    let bytes = unpacked(path, bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Unpacks a file once for every content.
-fn kept_unpacked(path: &Path, packed: &[u8], cache: &Path) -> Result<(PathBuf, Vec<u8>), PpaError> {
+/// Puts the text for the tools into the cache; one that is there with other contents is damaged, and replaced.
+fn kept(path: &Path, digest: &str, text: &str, cache: &Path) -> Result<PathBuf, PpaError> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let folder = cache.join("libraries");
-    let target = folder.join(format!("{}_{stem}", &Digest::new().field("packed", packed).finish()[..16]));
-    if let Ok(bytes) = std::fs::read(&target) {
+    let folder = std::path::absolute(cache.join("libraries")).map_err(PpaError::file("find", cache))?;
+    let target = folder.join(format!("{}_{stem}", &digest[..16]));
+    if std::fs::read(&target).is_ok_and(|bytes| bytes == text.as_bytes()) {
         cache::touch(&target);
-        return Ok((target, bytes));
+        return Ok(target);
     }
-    let bytes = unpacked(path, packed)?;
-    std::fs::create_dir_all(&folder).map_err(PpaError::file("create", &folder))?;
-    flashd_files::write(&target, &bytes).map_err(PpaError::file("write", &target))?;
-    Ok((target, bytes))
+    flashd_files::create_folder(&folder).map_err(PpaError::file("create", &folder))?;
+    flashd_files::write(&target, text.as_bytes()).map_err(PpaError::file("write", &target))
 }
 
 fn roles(library: &Library) -> Result<Roles, String> {
+    let left_out = match library.cells.iter().filter(|cell| cell.dont_use).count() {
+        0 => String::new(),
+        n => format!(
+            "; {n} cells are left out: they have no area or a second supply, or the library or --dont-use says so"
+        ),
+    };
     let need = |what: &str| {
         format!(
-            "the library has no {what}; mapping needs a NAND of two inputs, an inverter, a buffer and a flip-flop"
+            "the library has no {what}; mapping needs a NAND of two inputs, an inverter, a buffer and a flip-flop{left_out}"
         )
     };
     library.nand2().ok_or_else(|| need("two-input NAND"))?;
-    let is_flip_flop = |cell: &Cell| matches!(cell.kind, Kind::FlipFlop(_));
+    let is_flip_flop = |cell: &Cell| matches!(cell.kind, Kind::FlipFlop(_)) && cell.is_usable();
     library.cells.iter().find(|cell| is_flip_flop(cell)).ok_or_else(|| need("flip-flop"))?;
     let inverters = library.inverters();
     let inverter = inverters.first().ok_or_else(|| need("inverter"))?;

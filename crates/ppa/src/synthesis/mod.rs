@@ -31,6 +31,8 @@ mod tools;
 
 pub(crate) use cache::Digest;
 pub(crate) use candidates::Candidate;
+pub(crate) use recipe::LIBRARY;
+pub(crate) use tools::{provide, work_folder};
 
 pub use cache::Cache;
 pub use clean::{KEPT_BYTES, KEPT_DAYS, Removed, SPARED_DAYS};

@@ -5,7 +5,6 @@ use super::clock_gates::GateCell;
 use super::compressor::Shape;
 use crate::timing::REGISTER_SUFFIX;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// What becomes of multiplications, sums and comparisons.
 #[derive(Clone, Debug)]
@@ -185,29 +184,29 @@ pub(crate) fn words_script(name: &str, gate: Option<&GateCell>) -> String {
     )
 }
 
+/// The cell library in the folder in which the tools work.
+pub(crate) const LIBRARY: &str = "library.lib";
+
 /// Yosys commands around the mappings: library cells known, module read.
-pub(crate) fn mapping_head(library: &Path) -> String {
+pub(crate) fn mapping_head() -> String {
     format!(
-        "read_liberty -lib -ignore_miss_func -ignore_miss_dir -ignore_miss_data_latch {}\n\
-         read_rtlil words.il\ndesign -save words\n",
-        library.display()
+        "read_liberty -lib -ignore_miss_func -ignore_miss_dir -ignore_miss_data_latch {LIBRARY}\n\
+         read_rtlil words.il\ndesign -save words\n"
     )
 }
 
 /// Yosys commands that name the flip-flops of the present gates after their registers and map them.
-pub(crate) fn flip_flop_script(library: &Path) -> String {
+pub(crate) fn flip_flop_script() -> String {
     format!(
-        "rename -wire -suffix {REGISTER_SUFFIX} t:$_*DFF*_\ndfflibmap -liberty {}\nopt -fast\nopt_clean\ndesign -save gates\n",
-        library.display()
+        "rename -wire -suffix {REGISTER_SUFFIX} t:$_*DFF*_\ndfflibmap -liberty {LIBRARY}\nopt -fast\nopt_clean\ndesign -save gates\n"
     )
 }
 
 /// Yosys commands that map the present gates for a goal and write `<stem>.json`.
-pub(crate) fn goal_script(goal: &Goal, library: &Path, constants: &str, stem: &str) -> String {
+pub(crate) fn goal_script(goal: &Goal, constants: &str, stem: &str) -> String {
     format!(
-        "design -load gates\nabc -liberty {} -constr constraints -script {}.abc\n\
+        "design -load gates\nabc -liberty {LIBRARY} -constr constraints -script {}.abc\n\
          {constants}opt_clean -purge\nwrite_json {stem}.json\n",
-        library.display(),
         goal.key,
     )
 }

@@ -284,3 +284,59 @@ fn enables_become_clock_gates_where_they_are_asked_for() {
         assert_eq!(ours, theirs, "cycle {cycle}");
     }
 }
+
+/// Cells that would be taken first if they were gates: each has a part of the area of the smallest one of its function.
+const TRAPS: &str = r#"
+  cell (lpflow_nand) { area : 1; pin (A, B) { direction : input; } pin (Y) { direction : output; function : "!(A B)"; } }
+  cell (SUPPLY) { area : 1; pg_pin (V) { pg_type : primary_power; } pg_pin (W) { pg_type : backup_power; }
+    pin (A) { direction : input; } pin (Y) { direction : output; function : "!A"; } }
+  cell (KEPT) { area : 1; dont_touch : true; pin (A) { direction : input; } pin (Y) { direction : output; function : "!A"; } }
+  cell (FREE) { pin (A, B) { direction : input; } pin (Y) { direction : output; function : "!(A + B)"; } }
+  cell (MINE) { area : 1; pin (A, B) { direction : input; } pin (Y) { direction : output; function : "A * B"; } }
+  cell (SCAN) { area : 1; dont_use : true; ff ("Q", "QN") { clocked_on : "C"; next_state : "D"; }
+    pin (C, D) { direction : input; } pin (O) { direction : output; function : "Q"; } }
+  cell (RAM) { area : 1; bus (D) { bus_type : b; direction : input; } pin (Y) { direction : output; function : "D[0]"; } }
+"#;
+
+/// A library with traps, comments, odd quotes and other units, packed, under a path that no script could name plainly, and a
+/// cache of such a name.
+#[test]
+fn tools_get_the_same_gates_however_a_library_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut flow) = flow(folder.path(), Some(60.0)) else { return };
+    let plain = flow.map_verilog("pair.v", PAIR, "pair", &|_| {}).unwrap();
+    let text = with_cells(std::fs::read_to_string(&flow.library.path).unwrap(), TRAPS);
+    assert!(text.contains("capacitive_load_unit (1,pf)") && text.contains("time_unit : \"1ns\""));
+    let text = text
+        .replace("capacitive_load_unit (1,pf)", "capacitive_load_unit\n(1000.0,\n\"ff\")")
+        .replace("time_unit : \"1ns\";", "time_unit\n: 1.0ns /* a\n comment */")
+        .replace("direction : input;", "direction : \"input\"\n")
+        .replace('\n', "\r\n");
+    let odd = folder.path().join("a b 'c' \"d\" $e [f] \u{e4} {g}");
+    std::fs::create_dir(&odd).unwrap();
+    let file = odd.join("-lib;x.lib.gz");
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
+    std::fs::write(&file, packed.finish().unwrap()).unwrap();
+    let patterns = ["MI?E".to_string()];
+    flow.cache = Cache::new(Some(&odd)).unwrap();
+    flow.library = CellLibrary::without(Some(&file), flow.cache.folder(), &patterns).unwrap();
+    let core = flow.map_verilog("pair.v", PAIR, "pair", &|_| {}).unwrap();
+    assert_eq!(core.mapped.area(), plain.mapped.area());
+    assert_eq!(format!("{:?}", core.timing.path), format!("{:?}", plain.timing.path));
+    assert_eq!(core.timing.minimum_period, plain.timing.minimum_period);
+    let error = |patterns: &[&str]| {
+        let patterns: Vec<String> = patterns.iter().map(|pattern| pattern.to_string()).collect();
+        CellLibrary::without(Some(&file), flow.cache.folder(), &patterns)
+            .err()
+            .map(|e| e.to_string())
+            .unwrap()
+    };
+    assert!(error(&["Z*"]).contains("-lib;x.lib.gz: --dont-use Z*: matches none of"), "{}", error(&["Z*"]));
+    assert!(error(&["A", "[", "B"]).contains("--dont-use A: matches none"), "{}", error(&["A"]));
+    assert!(error(&["["]).contains("--dont-use [: is no pattern"), "{}", error(&["["]));
+    assert!(error(&["INV*"]).contains("has no inverter") && error(&["INV*"]).contains("cells are left out"));
+    // Of a packed library the user's file is named.
+    std::fs::write(&file, b"\x1f\x8b").unwrap();
+    assert!(error(&[]).contains("-lib;x.lib.gz: cannot be unpacked"), "{}", error(&[]));
+}

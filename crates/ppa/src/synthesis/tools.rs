@@ -1,6 +1,7 @@
 //! The programs that do the work: Yosys with its ABC, and OpenSTA.
 
 use crate::PpaError;
+use flashd_files::TemporaryFolder;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -40,7 +41,7 @@ impl Tools {
         })
     }
 
-    /// Runs a Yosys script in a folder.
+    /// Runs a Yosys script in a folder. Scripts name only files in it, see [`provide`].
     pub(crate) fn run_yosys(&self, folder: &Path, script: &str, task: &str) -> Result<(), PpaError> {
         let file = folder.join("script.ys");
         std::fs::write(&file, script).map_err(PpaError::file("write", &file))?;
@@ -49,7 +50,7 @@ impl Tools {
         run("yosys", &mut command, task).map(drop)
     }
 
-    /// Runs a Tcl script of OpenSTA in a folder and returns what it prints.
+    /// Runs a Tcl script of OpenSTA in a folder, likewise, and returns what it prints.
     pub(crate) fn run_sta(&self, folder: &Path, script: &str, task: &str) -> Result<String, PpaError> {
         let file = folder.join("script.tcl");
         std::fs::write(&file, script).map_err(PpaError::file("write", &file))?;
@@ -57,6 +58,36 @@ impl Tools {
         command.current_dir(folder).args(["-no_splash", "-no_init", "-exit", "script.tcl"]);
         run("sta", &mut command, task)
     }
+}
+
+/// A folder for the tools to work in.
+///
+/// # Errors
+/// A folder for temporary files whose name ABC cannot read, or where nothing can be made.
+pub(crate) fn work_folder() -> Result<TemporaryFolder, PpaError> {
+    let parent = std::env::temp_dir();
+    let parent = std::path::absolute(&parent).map_err(PpaError::file("find", &parent))?;
+    // Yosys gives ABC the library by its whole path, in quotes.
+    if parent.to_string_lossy().contains(['"', '\'', '\\', '\n']) {
+        return Err(PpaError::Unexpected {
+            what: format!("TMPDIR {}", parent.display()),
+            detail: "Yosys' ABC reads no path with a quote, a backslash or a line end; set another TMPDIR"
+                .into(),
+        });
+    }
+    TemporaryFolder::create_in(&parent).map_err(PpaError::file("create a folder in", &parent))
+}
+
+/// Puts a file into a working folder under a plain name: what a user's path may hold, scripts would have to quote for each
+/// tool in another way.
+pub(crate) fn provide(folder: &Path, name: &str, file: &Path) -> Result<(), PpaError> {
+    let there = folder.join(name);
+    let file = std::path::absolute(file).map_err(PpaError::file("find", file))?;
+    #[cfg(unix)]
+    let made = std::os::unix::fs::symlink(&file, &there);
+    #[cfg(not(unix))]
+    let made = std::fs::copy(&file, &there).map(drop);
+    made.map_err(PpaError::file("create", &there))
 }
 
 /// The first executable file of this name in `PATH`.

@@ -2,7 +2,7 @@
 
 use super::report::{self, REGISTER_SUFFIX, TimedPath};
 use crate::PpaError;
-use crate::synthesis::{Cache, CellLibrary, Digest, Mapped, Tools};
+use crate::synthesis::{Cache, CellLibrary, Digest, LIBRARY, Mapped, Tools, provide, work_folder};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -39,7 +39,7 @@ fn constraints(library: &CellLibrary, period: f64) -> String {
     )
 }
 
-/// Longest path, ns, of each of the modules `<stem>.v` in a folder, alone.
+/// Longest path, ns, of each of the modules `<stem>.v` in a folder, alone. The folder has the library, too.
 pub(crate) fn estimate(
     tools: &Tools,
     library: &CellLibrary,
@@ -48,7 +48,7 @@ pub(crate) fn estimate(
     task: &str,
 ) -> Result<Vec<f64>, PpaError> {
     let unit = library.time_unit_ns();
-    let mut script = format!("read_liberty {}\n", library.path.display());
+    let mut script = format!("read_liberty {LIBRARY}\n");
     for stem in stems {
         let _ = write!(script, "read_verilog {stem}.v\nlink_design {stem}\n");
         script += &constraints(library, LONG_PERIOD / unit);
@@ -78,9 +78,12 @@ pub(crate) fn analyse(
     registered: &[Vec<String>],
     clock: f64,
 ) -> Result<Analysis, PpaError> {
-    let mut script = format!("read_liberty {}\n", library.path.display());
-    for module in &mapped.modules {
-        let _ = writeln!(script, "read_verilog {}", module.verilog.display());
+    let mut script = format!("read_liberty {LIBRARY}\n");
+    let mut digest = Digest::new().field("sta", &tools.sta_version).field("library", &library.digest);
+    for (i, module) in mapped.modules.iter().enumerate() {
+        let _ = writeln!(script, "read_verilog {i}.v");
+        let netlist = std::fs::read(&module.verilog).map_err(PpaError::file("read", &module.verilog))?;
+        digest = digest.field("netlist", netlist);
     }
     let _ = writeln!(script, "link_design {}", mapped.top);
     script += &constraints(library, clock / library.time_unit_ns());
@@ -102,14 +105,13 @@ pub(crate) fn analyse(
         let _ = writeln!(script, "{report} -to [get_cells {{{}}}]", patterns.join(" "));
     }
     let _ = writeln!(script, "{report} -to [all_outputs]");
-    // Paths of netlists are digests of their contents.
-    let digest = Digest::new()
-        .field("sta", &tools.sta_version)
-        .field("library", &library.digest)
-        .field("script", &script)
-        .finish();
-    let entry = cache.entry("timing", &digest, |folder| {
-        let output = tools.run_sta(folder, &script, &mapped.top)?;
+    let entry = cache.entry("timing", &digest.field("script", &script).finish(), |folder| {
+        let work = work_folder()?;
+        provide(work.path(), LIBRARY, &library.for_tools)?;
+        for (i, module) in mapped.modules.iter().enumerate() {
+            provide(work.path(), &format!("{i}.v"), &module.verilog)?;
+        }
+        let output = tools.run_sta(work.path(), &script, &mapped.top)?;
         let file = folder.join(REPORT);
         std::fs::write(&file, output).map_err(PpaError::file("write", &file))
     })?;
