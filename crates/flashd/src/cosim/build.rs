@@ -1,6 +1,6 @@
 //! A design compiled by Verilator with the harness of `testbench/verilator`.
 
-use crate::digest::hexadecimal;
+use crate::digest::{self, hexadecimal};
 use crate::output::Failure;
 use flashd_files::TemporaryFolder;
 use flashd_generator::{GeneratedFile, testbench_files, without_digest};
@@ -18,6 +18,8 @@ const HARNESS: &str = include_str!("../../../../testbench/verilator/main.cpp");
 const DIGITS: usize = 16;
 /// Verilator's own part, the same for every design: compiled for the first one and kept for the others.
 const RUNTIME: [&str; 3] = ["verilated.o", "verilated_threads.o", "verilated_dpi.o"];
+/// The simulator, as Verilator's makefile calls it.
+const EXECUTABLE: &str = "Vdesign";
 /// What a long core has many copies of: groups of lanes, and terms of a dot product.
 const REPEATED: [&str; 2] = ["_group_16", "_term"];
 /// Groups of a core that is worth taking apart.
@@ -178,8 +180,12 @@ fn compile_in(
         .args(if compile == Compile::Traced { &["--trace"][..] } else { &[] });
     succeed(name, verilator.current_dir(folder))?;
     let objects = folder.join("obj");
-    for object in RUNTIME.iter().filter(|o| kept.join(o).exists()) {
-        std::fs::copy(kept.join(object), objects.join(object)).map_err(|e| io(&objects, e))?;
+    let mut missing = Vec::new();
+    for object in RUNTIME {
+        match digest::kept(&kept.join(object)) {
+            Some(bytes) => std::fs::write(objects.join(object), bytes).map_err(|e| io(&objects, e))?,
+            None => missing.push(object),
+        }
     }
     let mut make = Command::new("make");
     // All in one file, which Verilator does only for small designs. In many, half of the time goes into the same headers.
@@ -189,10 +195,42 @@ fn compile_in(
         false => ["-f", "Vdesign.mk", "Vdesign"],
     });
     succeed(name, make.current_dir(folder))?;
-    std::fs::create_dir_all(kept).map_err(|e| io(kept, e))?;
-    for object in RUNTIME.iter().filter(|o| objects.join(o).exists() && !kept.join(o).exists()) {
+    flashd_files::create_folder(kept).map_err(|e| io(kept, e))?;
+    for object in missing.into_iter().filter(|o| objects.join(o).exists()) {
         let bytes = std::fs::read(objects.join(object)).map_err(|e| io(&objects, e))?;
-        flashd_files::write(&kept.join(object), &bytes).map_err(|e| io(kept, e))?;
+        digest::keep(&kept.join(object), &bytes).map_err(|e| io(kept, e))?;
+    }
+    let executable = objects.join(EXECUTABLE);
+    let bytes = std::fs::read(&executable).map_err(|e| io(&executable, e))?;
+    digest::seal_file(&executable, &bytes).map_err(|e| io(&executable, e))
+}
+
+/// Where to compile instead, if make cannot build in a folder: it takes no names with blanks.
+fn elsewhere(folder: &Path) -> Result<Option<TemporaryFolder>, Failure> {
+    let has_blanks = |path: &Path| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        path.to_string_lossy().contains(char::is_whitespace)
+    };
+    if !has_blanks(folder) {
+        return Ok(None);
+    }
+    let parent = std::env::temp_dir();
+    if has_blanks(&parent) {
+        return Err(Failure::input(format!(
+            "--build {}: make cannot build in a folder with blanks in its name, and TMPDIR {} has some, too; name another folder",
+            folder.display(),
+            parent.display()
+        )));
+    }
+    let work = TemporaryFolder::create_in(&parent);
+    work.map(Some).map_err(|e| Failure::input(format!("TMPDIR {}: {e}", parent.display())))
+}
+
+/// Takes the simulator and its digest from where it was compiled.
+fn move_executable(from: &Path, to: &Path) -> IoResult<()> {
+    std::fs::create_dir(to.join("obj"))?;
+    for name in [EXECUTABLE.to_string(), format!("{EXECUTABLE}.sha256")] {
+        std::fs::copy(from.join("obj").join(&name), to.join("obj").join(&name))?;
     }
     Ok(())
 }
@@ -244,15 +282,16 @@ impl Simulator {
         }
         let start = Instant::now();
         let io = |path: &Path, e: std::io::Error| Failure::input(format!("--build {}: {e}", path.display()));
-        std::fs::create_dir_all(folder).map_err(|e| io(folder, e))?;
+        flashd_files::create_folder(folder).map_err(|e| io(folder, e))?;
         let making = TemporaryFolder::create_in(folder).map_err(|e| io(folder, e))?;
-        compile_in(
-            making.path(),
-            name,
-            &sources,
-            compile,
-            &folder.join(format!("runtime-{versions}{}", compile.runtime())),
-        )?;
+        let kept = folder.join(format!("runtime-{versions}{}", compile.runtime()));
+        match elsewhere(folder)? {
+            None => compile_in(making.path(), name, &sources, compile, &kept)?,
+            Some(work) => {
+                compile_in(work.path(), name, &sources, compile, &kept)?;
+                move_executable(work.path(), making.path()).map_err(|e| io(folder, e))?;
+            }
+        }
         // A folder of this name has no simulator, or one that another run has just made of the same.
         if place.exists() && Simulator::at(&place).is_none() {
             flashd_files::discard_folder(&place);
@@ -271,8 +310,8 @@ impl Simulator {
         let used = File::open(place).ok()?;
         // Who has just made it, or is removing it, has it for a moment. Where there are no locks, nobody removes anything.
         let _ = used.lock_shared();
-        let executable = place.join("obj").join("Vdesign");
-        executable.is_file().then_some(Simulator { executable, _used: used })
+        let executable = place.join("obj").join(EXECUTABLE);
+        digest::kept(&executable).map(|_| Simulator { executable, _used: used })
     }
 
     /// Starts it on a pipe; what is compiled for it writes waves.

@@ -58,7 +58,9 @@ impl Case<'_> {
         }
         let temporary;
         let folder = match &self.args.out {
-            Some(out) => out.join(self.seed.to_string()),
+            // Programs that get it may work elsewhere, and take a dash for an option.
+            Some(out) => std::path::absolute(out.join(self.seed.to_string()))
+                .map_err(|e| format!("--out {}: {e}", out.display()))?,
             None => {
                 temporary = flashd_files::TemporaryFolder::create_in(&std::env::temp_dir())
                     .map_err(|e| format!("temporary folder: {e}"))?;
@@ -109,8 +111,14 @@ impl Case<'_> {
         design.canonicalize().map_err(|e| format!("{}: {e}", design.display()))
     }
 
+    /// A script of the repository.
+    fn script(&self, name: &str) -> Result<PathBuf, String> {
+        let path = self.args.repository.join(name);
+        std::path::absolute(&path).map_err(|e| format!("--repository {}: {e}", path.display()))
+    }
+
     fn lint(&self, folder: &Path) -> Result<(), String> {
-        let script = self.args.repository.join(LINT);
+        let script = self.script(LINT)?;
         said("lint", Command::new("bash").arg(script).arg(folder).args(["--jobs", "1"])).map(drop)
     }
 
@@ -166,7 +174,7 @@ impl Case<'_> {
         let array = folder.join("array.vec");
         fs::write(&array, vectors).map_err(|e| problem(&e))?;
         let manifest = design.with_extension("json");
-        let script = self.args.repository.join(PACKETS);
+        let script = self.script(PACKETS)?;
         let mut packets = Command::new("python3");
         // No compiled Python beside the sources.
         packets.arg("-B").arg(script).arg(manifest).arg(array).arg("--out").arg(folder);

@@ -2,8 +2,8 @@
 
 use super::Row;
 use crate::cli::RandomArgs;
-use crate::digest::sha256;
-use crate::output::Failure;
+use crate::digest::{self, sha256};
+use crate::output::{Failure, check_writable};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -21,7 +21,7 @@ struct Run {
     options: String,
 }
 
-/// Lines of JSON: a [`Run`], then a [`Row`] each.
+/// Lines of JSON, each with its digest: a [`Run`], then a [`Row`] each.
 pub struct Results {
     path: PathBuf,
     file: Mutex<File>,
@@ -36,8 +36,9 @@ impl Results {
     pub fn open(path: &Path, args: &RandomArgs) -> Result<Results, Failure> {
         let refused = |e: &dyn Display| Failure::input(format!("--results {}: {e}", path.display()));
         // Opened for reading first, which refuses what is not a file.
-        if path.exists() {
-            flashd_files::open(path).map_err(|e| refused(&e))?;
+        match path.exists() {
+            true => drop(flashd_files::open(path).map_err(|e| refused(&e))?),
+            false => check_writable("--results", path)?,
         }
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = file.map_err(|e| refused(&e))?;
@@ -49,7 +50,7 @@ impl Results {
         // The first line was written in one piece, too: what has none is somebody's file.
         if !text.is_empty() {
             let mut lines = text[..complete].lines();
-            let found: Run = serde_json::from_str(lines.next().unwrap_or_default())
+            let found: Run = digest::unsealed_line(lines.next().unwrap_or_default())
                 .map_err(|_| refused(&"these are not results of check-random; name another file"))?;
             if found != run {
                 let what = if found.program != run.program { "another program" } else { "other options" };
@@ -58,8 +59,8 @@ impl Results {
                 )));
             }
             for (n, line) in lines.enumerate() {
-                let row: Row =
-                    serde_json::from_str(line).map_err(|e| refused(&format!("line {}: {e}", n + 2)))?;
+                let row: Row = digest::unsealed_line(line)
+                    .map_err(|e| refused(&format!("line {} {e}; remove the line", n + 2)))?;
                 if row.failure.is_none() {
                     passed.insert(row.seed, row);
                 }
@@ -86,7 +87,7 @@ impl Results {
     /// If it cannot be written.
     pub fn add(&self, value: &impl Serialize) -> Result<(), Failure> {
         let refused = |e: &dyn Display| Failure::input(format!("--results {}: {e}", self.path.display()));
-        let line = serde_json::to_string(value).map_err(|e| refused(&e))? + "\n";
+        let line = digest::sealed_line(value).map_err(|e| refused(&e))? + "\n";
         let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // In one call, so that a run that is ended leaves whole lines.
         file.write_all(line.as_bytes()).map_err(|e| refused(&e))

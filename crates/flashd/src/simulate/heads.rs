@@ -6,8 +6,8 @@ use super::model::{Speed, gaps};
 use super::npy;
 use crate::accuracy::SMOOTH_CAPPED;
 use crate::cli::SimulateArgs;
-use crate::digest::{hexadecimal, sha256};
-use crate::output::{Failure, percent, print, print_json, table};
+use crate::digest::{self, hexadecimal, sha256};
+use crate::output::{self, Failure, percent, print, print_json, table};
 use crate::select::configuration;
 use flashd_files::FolderLock;
 use flashd_golden::{Monitor, Step, Watch};
@@ -75,7 +75,7 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
             "--score-shift: simulate derives it from the heads and --tensor-scale; leave it out",
         ));
     }
-    let unwritable = |e: std::io::Error| Failure::input(format!("--results {}: {e}", results.display()));
+    let unwritable = |e: std::io::Error| output::unwritable("--results", results, e);
     flashd_files::create_folder(results).map_err(unwritable)?;
     // Until the end of the run.
     let _alone = FolderLock::take(results).map_err(unwritable)?.ok_or_else(|| {
@@ -195,7 +195,7 @@ impl Work<'_> {
         let (o, json) =
             (self.results.join(format!("{name}-o.npy")), self.results.join(format!("{name}.json")));
         let there = std::fs::read_to_string(&json).ok();
-        let there = there.and_then(|text| serde_json::from_str::<HeadFile>(&text).ok());
+        let there = there.and_then(|text| digest::unsealed::<HeadFile>(&text).ok());
         let there = there.filter(|file| {
             file.digest == digest && std::fs::read(&o).is_ok_and(|bytes| file.result_digest == sha256(&bytes))
         });
@@ -212,8 +212,7 @@ impl Work<'_> {
         let monitor = Monitor { watch: self.histograms.map(|_| &watch as Watch), progress: None };
         let run = run_model(&prepared.config, &prepared.workload, gaps(self.args), monitor)
             .map_err(|e| Failure::input(format!("--data: {name}: {e}")))?;
-        let failure =
-            |path: &Path, e: std::io::Error| Failure::input(format!("--results {}: {e}", path.display()));
+        let failure = |path: &Path, e: std::io::Error| output::unwritable("--results", path, e);
         let result = npy(&prepared, &run.results).map_err(|e| failure(&o, e))?;
         let file = HeadFile {
             head: name,
@@ -227,7 +226,7 @@ impl Work<'_> {
             overflowed_queries: run.results.iter().filter(|r| r.overflow).count(),
             saturated: run.results.iter().map(|r| r.saturated).sum(),
         };
-        let text = serde_json::to_string_pretty(&file).map_err(|e| failure(&json, e.into()))?;
+        let text = digest::sealed(&file).map_err(|e| failure(&json, e.into()))?;
         // No description stands beside a result that is not its own, whenever the run is killed: the old one goes first,
         // the new one comes last.
         match std::fs::remove_file(&json) {

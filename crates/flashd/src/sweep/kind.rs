@@ -1,5 +1,6 @@
 //! The kinds of shards: a row each.
 
+use crate::explore::Part;
 use crate::output::Failure;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -168,6 +169,47 @@ pub const KINDS: [Row; 8] = [
 pub const REFUSED: [&str; 11] =
     ["json", "svg", "svg_rows", "html", "out", "cache", "build", "from", "jobs", "breakdown", "shipped"];
 
+impl Row {
+    /// Checks the name of an option that a shard may have.
+    ///
+    /// # Errors
+    /// One that writes files or is for people, or that the kind does not have.
+    pub fn check_option(&self, name: &str) -> Result<(), String> {
+        let name = name.replace('-', "_");
+        if REFUSED.contains(&name.as_str()) {
+            return Err(format!("{name}: a shard writes its result and nothing else; leave it out"));
+        }
+        match self.options.filter(|known| !known.is_empty() && !known.contains(&name.as_str())) {
+            Some(known) => Err(format!("{name}: {} takes {}", self.name, known.join(", "))),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that a command is one of this kind: its words, then options that a shard may have.
+    ///
+    /// # Errors
+    /// Says which word is wrong.
+    pub fn check(&self, command: &[String]) -> Result<(), String> {
+        let rest = command.get(..self.words.len()).filter(|words| *words == self.words);
+        let rest = rest.map(|_| &command[self.words.len()..]).ok_or_else(|| {
+            format!("command: {} does not begin with {}", command.join(" "), self.words.join(" "))
+        })?;
+        let option = |word: &str| {
+            let name = word.strip_prefix("--").and_then(|word| word.split('=').next());
+            let name = name.filter(|name| !name.is_empty());
+            self.check_option(name.ok_or_else(|| format!("command: {word} is no option"))?)
+        };
+        match self.kind {
+            Kind::Explore => match rest {
+                [part] => serde_json::from_str::<Part>(part).map(drop).map_err(|e| format!("command: {e}")),
+                _ => Err("command: one part of an exploration is needed".into()),
+            },
+            Kind::Throughput => rest.chunks(2).try_for_each(|pair| option(&pair[0])),
+            _ => rest.iter().try_for_each(|word| option(word)),
+        }
+    }
+}
+
 impl Kind {
     /// Its row.
     pub fn row(self) -> &'static Row {
@@ -214,6 +256,34 @@ impl Program {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_commands_of_a_sweep_are_let_through() {
+        let check = |kind: Kind, command: &str| {
+            let words: Vec<String> = command.split(' ').map(String::from).collect();
+            kind.row().check(&words)
+        };
+        assert_eq!(check(Kind::Skips, "skips --json --every=64 --hold=12"), Ok(()));
+        assert_eq!(check(Kind::Throughput, "--keys 16 --engines vector,model"), Ok(()));
+        for (kind, command) in [
+            (Kind::Skips, "generate --out=/somewhere"),
+            (Kind::Skips, "sh -c x"),
+            (Kind::Skips, "skips"),
+            (Kind::Skips, "skips --json --svg=x.svg"),
+            (Kind::Skips, "skips --json --svg x.svg"),
+            (Kind::Skips, "skips --json -q"),
+            (Kind::Skips, "skips --json -- --svg=x.svg"),
+            (Kind::Accuracy, "accuracy --json --svg-rows=x.svg"),
+            (Kind::Ppa, "ppa --json --cache=x"),
+            (Kind::Mutate, "mutate --json --out=x"),
+            (Kind::Mutate, "axis --json"),
+            (Kind::Throughput, "--out x"),
+            (Kind::Explore, "sweep part {}"),
+            (Kind::Explore, "sweep run x"),
+        ] {
+            assert!(check(kind, command).is_err(), "{command}");
+        }
+    }
 
     #[test]
     fn every_kind_has_a_row_under_its_name() {

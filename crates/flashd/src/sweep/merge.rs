@@ -3,7 +3,7 @@
 use super::shard::{Done, ExplorationOf, Shard, Sweep};
 use crate::cli::{Command, ExploreArgs, MergeArgs};
 use crate::explore::{self, Known, Part};
-use crate::output::{Failure, json_text, print};
+use crate::output::{Failure, json_text, print, write};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -35,7 +35,8 @@ pub fn run(args: &MergeArgs) -> Result<(), Failure> {
     let mut missing = Vec::new();
     for shard in &sweep.shards {
         match sweep.done(&shard.hash)? {
-            Some(Done { result, measured, .. }) => {
+            Some(done) => {
+                let Done { result, measured, .. } = *done;
                 let measured = Some(measured).filter(|value| args.measured && !value.is_null());
                 results.push(Entry { shard, result, measured });
             }
@@ -58,9 +59,8 @@ pub fn run(args: &MergeArgs) -> Result<(), Failure> {
     let text = json_text(&merged)?;
     match &args.out {
         None => print(&text),
-        Some(path) => flashd_files::write(path, (text + "\n").as_bytes())
-            .map_err(|e| Failure::input(format!("--out {}: {e}", path.display())))
-            .map(drop),
+        Some(path) if path.as_os_str() == "-" => print(&text),
+        Some(path) => write("--out", path, (text + "\n").as_bytes()).map(drop),
     }
 }
 

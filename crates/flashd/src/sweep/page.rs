@@ -3,7 +3,7 @@
 use super::shard::{Done, Shard, Sweep};
 use super::status::{self, HEADER, messages};
 use crate::cli::ReportArgs;
-use crate::output::{Failure, print};
+use crate::output::{Failure, print, write};
 use flashd_ppa::report::page;
 use flashd_ppa::report::tables::ReportTable;
 use serde_json::Value;
@@ -49,8 +49,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
         body += &results(&sweep, of.kind)?;
     }
     let title = format!("Sweep {}", sweep.folder.file_name().unwrap_or_default().to_string_lossy());
-    let problem = |e: std::io::Error| Failure::input(format!("--html {}: {e}", args.html.display()));
-    let written = flashd_files::write(&args.html, page::page(&title, &body).as_bytes()).map_err(problem)?;
+    let written = write("--html", &args.html, page::page(&title, &body).as_bytes())?;
     print(&written.display().to_string())
 }
 
@@ -59,7 +58,8 @@ fn results(sweep: &Sweep, kind: &str) -> Result<String, Failure> {
     let of_kind = sweep.shards.iter().filter(|shard| shard.work.kind.row().name == kind);
     let mut rows: Vec<(&Shard, Figures)> = Vec::new();
     for shard in of_kind.clone() {
-        if let Some(Done { result, measured, .. }) = sweep.done(&shard.hash)? {
+        if let Some(done) = sweep.done(&shard.hash)? {
+            let Done { result, measured, .. } = *done;
             let mut figures = Figures::new();
             flatten(&result, String::new(), &mut figures);
             flatten(&measured, String::new(), &mut figures);

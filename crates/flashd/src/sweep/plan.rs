@@ -2,8 +2,8 @@
 
 use super::grid;
 use super::inputs::{Lookup, Reads};
-use super::kind::{Core, Kind, Program, REFUSED, Row};
-use super::shard::{About, ExplorationOf, Shard, Sweep, Work};
+use super::kind::{Core, Kind, Program, Row};
+use super::shard::{About, ExplorationOf, Found, Shard, Sweep, Work};
 use crate::cli::{Cli, Command, PlanArgs};
 use crate::explore;
 use crate::output::{Failure, print, print_json};
@@ -39,10 +39,12 @@ pub fn run(args: &PlanArgs) -> Result<(), Failure> {
     let Planner { shards, explorations, .. } = planner;
     let mut kinds = BTreeMap::new();
     shards.iter().for_each(|shard| *kinds.entry(shard.work.kind.row().name).or_insert(0) += 1);
-    let sweep = Sweep { folder, about: About { grid: given, explorations }, shards };
+    let sweep = Sweep { folder, about: About::new(given, explorations, &shards)?, shards };
     sweep.write()?;
-    let there = sweep.there(super::shard::RESULTS)?;
-    let done = sweep.shards.iter().filter(|shard| there.contains(&shard.hash)).count();
+    let mut done = 0;
+    for shard in &sweep.shards {
+        done += usize::from(matches!(sweep.result(&shard.hash)?, Found::Whole(_)));
+    }
     let planned = Planned { shards: sweep.shards.len(), done, kinds, sweep: sweep.folder };
     if args.json {
         return print_json(&planned);
@@ -88,7 +90,7 @@ impl Planner {
         let mut seed = None;
         let mut options = Vec::new();
         for (name, value) in &fields {
-            check_option(row, name)?;
+            row.check_option(name)?;
             let flag = format!("--{}", name.replace('_', "-"));
             let text = match value {
                 Value::Object(fields) => match fields.get(ALL) {
@@ -261,17 +263,6 @@ fn text(value: &Value) -> Result<Word, String> {
         Value::String(text) => Ok(Word::Text(text.clone())),
         Value::Number(number) => Ok(Word::Text(number.to_string())),
         other => Err(format!("{other} is no value of an option")),
-    }
-}
-
-fn check_option(row: &Row, name: &str) -> Result<(), String> {
-    let name = name.replace('-', "_");
-    if REFUSED.contains(&name.as_str()) {
-        return Err(format!("{name}: a shard writes its result and nothing else; leave it out"));
-    }
-    match row.options.filter(|known| !known.is_empty() && !known.contains(&name.as_str())) {
-        Some(known) => Err(format!("{name}: {} takes {}", row.name, known.join(", "))),
-        None => Ok(()),
     }
 }
 

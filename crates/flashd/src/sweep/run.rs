@@ -2,8 +2,9 @@
 
 use super::inputs::Lookup;
 use super::kind::{Core, Program, Row};
-use super::shard::{Cost, Done, FAILED, Failed, RESULTS, RUNNING, Shard, Sweep};
+use super::shard::{Cost, Done, FAILED, Failed, Found, RESULTS, RUNNING, Shard, Sweep};
 use crate::cli::RunArgs;
+use crate::digest;
 use crate::output::Failure;
 use crate::progress::{Work, step};
 use flashd_files::{FolderLock, TemporaryFolder};
@@ -23,14 +24,19 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let (mut computed, mut failures) = (0, 0);
     let mut left: Vec<&Shard> = sweep.select(&args.shards)?;
     if args.skip_failed {
-        let failed = sweep.there(FAILED)?;
-        left.retain(|shard| !failed.contains(&shard.hash));
+        let mut again = Vec::new();
+        for shard in left {
+            if sweep.failed(&shard.hash)?.is_none() {
+                again.push(shard);
+            }
+        }
+        left = again;
     }
     let bar = Work::start(left.len() as u64, "{bar:30} {pos} of {len} shards {elapsed}, {eta} left");
     while !left.is_empty() {
         let mut busy = Vec::new();
         for &shard in &left {
-            if sweep.file(RESULTS, &shard.hash).exists() {
+            if is_done(&sweep, shard)? {
                 bar.inc(1);
                 continue;
             }
@@ -39,7 +45,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
                 continue;
             };
             // Whoever had it before may have just finished.
-            if sweep.file(RESULTS, &shard.hash).exists() {
+            if is_done(&sweep, shard)? {
                 bar.inc(1);
                 continue;
             }
@@ -85,6 +91,18 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
 }
 
+/// Whether a shard has its result. One that is damaged is computed again.
+fn is_done(sweep: &Sweep, shard: &Shard) -> Result<bool, Failure> {
+    Ok(match sweep.result(&shard.hash)? {
+        Found::Whole(_) => true,
+        Found::Nothing => false,
+        Found::Damaged(problem) => {
+            step(|| format!("{}: {problem}", sweep.file(RESULTS, &shard.hash).display()));
+            false
+        }
+    })
+}
+
 /// A shard that this run is at. The lock goes with the process, however it ends.
 struct Claim {
     folder: PathBuf,
@@ -114,9 +132,10 @@ impl Drop for Claim {
 }
 
 fn write(path: &Path, value: &impl serde::Serialize) -> Result<(), Failure> {
-    let mut text = serde_json::to_vec_pretty(value).map_err(|e| Failure::input(format!("JSON: {e}")))?;
-    text.push(b'\n');
-    flashd_files::write(path, &text).map_err(|e| Failure::input(format!("{}: {e}", path.display()))).map(drop)
+    let text = digest::sealed(value).map_err(|e| Failure::input(format!("JSON: {e}")))?;
+    flashd_files::write(path, text.as_bytes())
+        .map_err(|e| Failure::input(format!("{}: {e}", path.display())))
+        .map(drop)
 }
 
 /// Runs a shard's command.
@@ -177,7 +196,14 @@ fn compute(args: &RunArgs, shard: &Shard) -> Result<Result<Done, Failed>, Failur
         }
     };
     let measured = taken(&mut result, row).unwrap_or_default();
-    Ok(Ok(Done { shard, result, measured, cost }))
+    let done = Done { shard, result, measured, cost };
+    Ok(match done.is_empty() {
+        true => {
+            let message = format!("{}: prints an empty result", row.name);
+            Err(Failed { shard: done.shard, message, exit_code: Some(0), cost: done.cost })
+        }
+        false => Ok(done),
+    })
 }
 
 /// Takes what a clock measured out of a result: the same objects and lists with those fields alone.

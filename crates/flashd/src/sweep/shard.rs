@@ -10,11 +10,11 @@
 
 use super::inputs::{Inputs, Reads};
 use super::kind::Kind;
-use crate::digest::sha256;
-use crate::output::Failure;
+use crate::digest::{self, sha256};
+use crate::output::{Failure, unwritable};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// One piece of work, and the hash of all that its result depends on.
@@ -50,6 +50,15 @@ impl Shard {
         let text = serde_json::to_vec(&work).map_err(|e| Failure::input(format!("JSON: {e}")))?;
         Ok(Shard { hash: sha256(&text), work })
     }
+
+    /// Whether the hash is that of the work, and the work one that a sweep may run.
+    fn check(&self) -> Result<(), String> {
+        let again = Shard::new(self.work.clone()).map_err(|e| e.to_string())?;
+        if again.hash != self.hash {
+            return Err(format!("the hash {} is not that of the shard, which was changed", self.hash));
+        }
+        self.work.kind.row().check(&self.work.command)
+    }
 }
 
 /// An exploration that a sweep holds.
@@ -68,6 +77,38 @@ pub struct About {
     pub grid: Value,
     #[serde(default)]
     pub explorations: Vec<ExplorationOf>,
+    /// How many shards there are.
+    pub shards: usize,
+    /// SHA-256 of `shards.jsonl`.
+    pub shards_digest: String,
+}
+
+impl About {
+    /// Of shards as they are planned.
+    pub fn new(grid: Value, explorations: Vec<ExplorationOf>, shards: &[Shard]) -> Result<About, Failure> {
+        let shards_digest = sha256(lines(shards)?.as_bytes());
+        Ok(About { grid, explorations, shards: shards.len(), shards_digest })
+    }
+}
+
+/// `shards.jsonl`.
+fn lines(shards: &[Shard]) -> Result<String, Failure> {
+    let mut text = String::new();
+    for shard in shards {
+        text += &serde_json::to_string(shard).map_err(|e| Failure::input(format!("JSON: {e}")))?;
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// What is found in the place of a result.
+pub enum Found {
+    /// Nothing.
+    Nothing,
+    /// The result.
+    Whole(Box<Done>),
+    /// A file that is empty, cut off or changed, and the problem.
+    Damaged(String),
 }
 
 /// What came of a shard.
@@ -80,6 +121,18 @@ pub struct Done {
     #[serde(default)]
     pub measured: Value,
     pub cost: Cost,
+}
+
+impl Done {
+    /// Whether the command printed nothing that counts.
+    pub fn is_empty(&self) -> bool {
+        match &self.result {
+            Value::Null => true,
+            Value::Array(values) => values.is_empty(),
+            Value::Object(fields) => fields.is_empty(),
+            _ => false,
+        }
+    }
 }
 
 /// Why nothing came of a shard, the last time.
@@ -117,23 +170,16 @@ pub const RUNNING: &str = "running";
 impl Sweep {
     /// Writes the plan; results that are there stay, and those of shards that are planned again count.
     pub fn write(&self) -> Result<(), Failure> {
-        let problem =
-            |path: &Path, e: std::io::Error| Failure::input(format!("--out {}: {e}", path.display()));
+        let problem = |path: &Path, e: std::io::Error| unwritable("--out", path, e);
         for folder in [RESULTS, FAILED, RUNNING] {
             let path = self.folder.join(folder);
             flashd_files::create_folder(&path).map_err(|e| problem(&path, e))?;
         }
-        let json = |e: serde_json::Error| Failure::input(format!("JSON: {e}"));
-        let mut lines = Vec::new();
-        for shard in &self.shards {
-            serde_json::to_writer(&mut lines, shard).map_err(json)?;
-            lines.push(b'\n');
-        }
-        let about = serde_json::to_string_pretty(&self.about).map_err(json)? + "\n";
+        let about = digest::sealed(&self.about).map_err(|e| Failure::input(format!("JSON: {e}")))?;
         // The shards first: a folder without sweep.json is no sweep.
-        for (name, bytes) in [(SHARDS, lines), (ABOUT, about.into_bytes())] {
+        for (name, text) in [(SHARDS, lines(&self.shards)?), (ABOUT, about)] {
             let path = self.folder.join(name);
-            flashd_files::write(&path, &bytes).map_err(|e| problem(&path, e))?;
+            flashd_files::write(&path, text.as_bytes()).map_err(|e| problem(&path, e))?;
         }
         Ok(())
     }
@@ -141,7 +187,8 @@ impl Sweep {
     /// Reads the plan.
     ///
     /// # Errors
-    /// A folder that is not one of `sweep plan`.
+    /// A folder that is not one of `sweep plan`, and a plan that is not as it was written: a shard whose hash is not that of its work, a
+    /// command that no sweep runs, shards that are missing.
     pub fn read(folder: &Path) -> Result<Sweep, Failure> {
         let file = |name: &str| {
             let path = folder.join(name);
@@ -150,14 +197,26 @@ impl Sweep {
                 Failure::input(format!("{}: {e}: {what} {}", path.display(), folder.display()))
             })
         };
-        let about = flashd_files::from_json(&file(ABOUT)?);
-        let about = about.map_err(|e| Failure::input(format!("{}: {e}", folder.join(ABOUT).display())))?;
-        let line = |(i, line): (usize, &str)| {
-            serde_json::from_str(line).map_err(|e| {
-                Failure::input(format!("{}: line {}: {e}", folder.join(SHARDS).display(), i + 1))
-            })
+        let wrong = |name: &str, problem: &str| {
+            Failure::input(format!("{}: {problem}; plan the sweep again", folder.join(name).display()))
         };
-        let shards = file(SHARDS)?.lines().enumerate().map(line).collect::<Result<_, _>>()?;
+        let about: About = digest::unsealed(&file(ABOUT)?).map_err(|e| wrong(ABOUT, &e))?;
+        let text = file(SHARDS)?;
+        let line = |(i, line): (usize, &str)| {
+            let shard = serde_json::from_str(line).map_err(|e| e.to_string());
+            let checked = shard.and_then(|shard: Shard| shard.check().map(|()| shard));
+            checked.map_err(|e| wrong(SHARDS, &format!("line {}: {e}", i + 1)))
+        };
+        let shards: Vec<Shard> = text.lines().enumerate().map(line).collect::<Result<_, _>>()?;
+        if shards.len() != about.shards {
+            return Err(wrong(
+                SHARDS,
+                &format!("{} shards, and {} were planned", shards.len(), about.shards),
+            ));
+        }
+        if sha256(text.as_bytes()) != about.shards_digest {
+            return Err(wrong(SHARDS, "it was changed after it was written: its digest is another one"));
+        }
         Ok(Sweep { folder: folder.to_path_buf(), about, shards })
     }
 
@@ -166,33 +225,40 @@ impl Sweep {
         self.folder.join(folder).join(format!("{hash}.json"))
     }
 
-    /// Hashes that have a file in a folder.
-    pub fn there(&self, folder: &str) -> Result<HashSet<String>, Failure> {
-        let path = self.folder.join(folder);
-        let problem = |e: std::io::Error| Failure::input(format!("{}: {e}", path.display()));
-        let mut all = HashSet::new();
-        for entry in std::fs::read_dir(&path).map_err(problem)? {
-            let name = entry.map_err(problem)?.file_name();
-            all.extend(name.to_str().and_then(|name| name.strip_suffix(".json")).map(String::from));
-        }
-        Ok(all)
+    /// What came of a shard.
+    ///
+    /// # Errors
+    /// A file that the operating system does not give.
+    pub fn result(&self, hash: &str) -> Result<Found, Failure> {
+        let Some(text) = read(&self.file(RESULTS, hash))? else { return Ok(Found::Nothing) };
+        Ok(match digest::unsealed::<Done>(&text) {
+            Err(problem) => Found::Damaged(problem),
+            Ok(done) if done.shard != hash => Found::Damaged(format!("is the result of {}", done.shard)),
+            Ok(done) if done.is_empty() => Found::Damaged("holds an empty result".into()),
+            Ok(done) => Found::Whole(Box::new(done)),
+        })
     }
 
     /// What came of a shard, if it is there.
-    pub fn done(&self, hash: &str) -> Result<Option<Done>, Failure> {
-        let path = self.file(RESULTS, hash);
-        let done: Option<Done> = read(&path)?;
-        match done {
-            Some(done) if done.shard != hash => {
-                Err(Failure::input(format!("{}: is the result of {}; remove it", path.display(), done.shard)))
-            }
-            done => Ok(done),
+    ///
+    /// # Errors
+    /// Names a result that is damaged.
+    pub fn done(&self, hash: &str) -> Result<Option<Box<Done>>, Failure> {
+        match self.result(hash)? {
+            Found::Nothing => Ok(None),
+            Found::Whole(done) => Ok(Some(done)),
+            Found::Damaged(problem) => Err(Failure::input(format!(
+                "{}: {problem}; flashd sweep run {} computes it again",
+                self.file(RESULTS, hash).display(),
+                self.folder.display()
+            ))),
         }
     }
 
-    /// Why nothing came of it, if it has failed.
+    /// Why nothing came of it, if it has failed. A record that is damaged counts as none: the shard is run again.
     pub fn failed(&self, hash: &str) -> Result<Option<Failed>, Failure> {
-        read(&self.file(FAILED, hash))
+        let failed = read(&self.file(FAILED, hash))?.and_then(|text| digest::unsealed::<Failed>(&text).ok());
+        Ok(failed.filter(|failed| failed.shard == hash))
     }
 
     /// The shards that words on the command line name: numbers from 0, ranges of them, hashes. All if there are none.
@@ -225,11 +291,11 @@ impl Sweep {
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
-    let problem = |e: String| Failure::input(format!("{}: {e}", path.display()));
-    match std::fs::read_to_string(path) {
+/// The text of a file that may be missing. What is no text is no result, and is left to its reader.
+fn read(path: &Path) -> Result<Option<String>, Failure> {
+    match flashd_files::read(path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(problem(e.to_string())),
-        Ok(text) => serde_json::from_str(&text).map(Some).map_err(|e| problem(e.to_string())),
+        Err(e) => Err(Failure::input(format!("{}: {e}", path.display()))),
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
     }
 }

@@ -1,6 +1,6 @@
 //! `flashd sweep status`: progress and cost.
 
-use super::shard::{Cost, FAILED, Failed, RESULTS, Sweep};
+use super::shard::{Cost, Failed, Found, RESULTS, Sweep};
 use crate::cli::StatusArgs;
 use crate::output::{Failure, print, print_json, table};
 use serde::Serialize;
@@ -22,6 +22,8 @@ pub(super) struct Status {
     pub kinds: Vec<OfKind>,
     pub hosts: BTreeMap<String, usize>,
     pub failures: Vec<Failed>,
+    /// Results that are cut off or changed, which a run computes again.
+    pub damaged: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -37,10 +39,10 @@ pub(super) struct OfKind {
 
 /// What there is so far.
 pub(super) fn status(sweep: &Sweep) -> Result<Status, Failure> {
-    let (results, failed) = (sweep.there(RESULTS)?, sweep.there(FAILED)?);
     let mut kinds: BTreeMap<&'static str, OfKind> = BTreeMap::new();
     let mut hosts = BTreeMap::new();
     let mut failures = Vec::new();
+    let mut damaged = Vec::new();
     for shard in &sweep.shards {
         let name = shard.work.kind.row().name;
         let of = kinds.entry(name).or_insert(OfKind {
@@ -53,13 +55,20 @@ pub(super) fn status(sweep: &Sweep) -> Result<Status, Failure> {
         });
         of.shards += 1;
         let mut spent = |cost: &Cost| of.processor_hours += cost.processor_seconds / 3600.0;
-        let there = |all: &std::collections::HashSet<String>| all.contains(&shard.hash);
-        if let Some(done) = there(&results).then(|| sweep.done(&shard.hash)).transpose()?.flatten() {
-            spent(&done.cost);
-            of.done += 1;
-            *hosts.entry(done.cost.host).or_insert(0) += 1;
-        } else if let Some(failure) = there(&failed).then(|| sweep.failed(&shard.hash)).transpose()?.flatten()
-        {
+        match sweep.result(&shard.hash)? {
+            Found::Whole(done) => {
+                spent(&done.cost);
+                of.done += 1;
+                *hosts.entry(done.cost.host).or_insert(0) += 1;
+                continue;
+            }
+            Found::Damaged(problem) => {
+                let file = sweep.file(RESULTS, &shard.hash);
+                damaged.push(format!("{}: {problem}", file.display()));
+            }
+            Found::Nothing => {}
+        }
+        if let Some(failure) = sweep.failed(&shard.hash)? {
             spent(&failure.cost);
             of.failed += 1;
             failures.push(failure);
@@ -88,6 +97,7 @@ pub(super) fn status(sweep: &Sweep) -> Result<Status, Failure> {
         kinds,
         hosts,
         failures,
+        damaged,
     })
 }
 
@@ -97,6 +107,9 @@ pub fn run(args: &StatusArgs) -> Result<(), Failure> {
         return print_json(&status);
     }
     let mut text = table(&HEADER, rows(&status));
+    for damaged in &status.damaged {
+        text += &format!("\n{damaged}");
+    }
     // Messages that are the same once.
     for (message, shards) in messages(&status.failures) {
         text += &format!("\nfailed, {} shards, {} first:\n{message}", shards.len(), shards[0]);

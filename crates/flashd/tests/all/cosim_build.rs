@@ -107,6 +107,42 @@ fn a_simulator_is_used_again_if_it_is_whole_and_of_the_same_tools() {
     assert!(!bench.compiles("2"));
 }
 
+/// make builds in no folder with blanks in its name, here by a script as strict as it is; and a folder named from another one.
+#[test]
+fn a_folder_may_have_any_name() {
+    let bench = Bench::new();
+    let make = bench.folder.path().join("bin/make");
+    let strict = "#!/bin/sh\ncase $PWD in *' '*) echo blanks; exit 2;; esac\n";
+    fs::write(&make, MAKE.replace("#!/bin/sh\n", strict)).unwrap();
+    for folder in ["a b", "relative/c \u{e4}", "-dash", "d$e'\"f"] {
+        let command = bench.command();
+        let words: Vec<_> = command.get_args().map(std::ffi::OsStr::to_owned).collect();
+        let at = words.len() - 1;
+        let mut again = Command::new(command.get_program());
+        again.args(&words[..at - 1]).arg(format!("--build={folder}")).current_dir(bench.folder.path());
+        let path = std::env::var("PATH").unwrap_or_default();
+        again.env("PATH", format!("{}/bin:{path}", bench.folder.path().display()));
+        let rows = printed_json(again.output().unwrap());
+        assert!(!rows[0]["compile_seconds"].is_null(), "{folder}");
+        let rows = printed_json(again.output().unwrap());
+        assert!(rows[0]["compile_seconds"].is_null(), "{folder}");
+    }
+}
+
+/// A simulator that was cut off or changed is compiled again.
+#[test]
+fn a_damaged_simulator_is_compiled_again() {
+    let bench = Bench::new();
+    assert!(bench.compiles("1") && !bench.compiles("1"));
+    let path = bench.find("Vdesign")[0].clone();
+    let whole = fs::read(&path).unwrap();
+    for bytes in [&whole[..whole.len() / 2], b"", b"#!/bin/sh\necho 'TEST PASSED: 7 checks'\n"] {
+        fs::write(&path, bytes).unwrap();
+        assert!(bench.compiles("1") && !bench.compiles("1"));
+        assert!(fs::read(&path).unwrap() == whole);
+    }
+}
+
 #[test]
 fn a_compilation_that_is_killed_leaves_nothing_that_is_used() {
     let bench = Bench::new();

@@ -215,6 +215,96 @@ fn failures_are_kept_with_their_messages_until_they_succeed() {
     assert_eq!((&status["done"], &status["failed"]), (&json!(2), &json!(0)));
 }
 
+/// A plan is taken only as it was written.
+#[test]
+fn a_plan_that_was_changed_is_refused() {
+    let planned = Planned::new(&accuracy(3));
+    let file = planned.path().join("shards.jsonl");
+    let about = planned.path().join("sweep.json");
+    let (whole, sealed) = (std::fs::read_to_string(&file).unwrap(), std::fs::read_to_string(&about).unwrap());
+    let lines: Vec<&str> = whole.lines().collect();
+    let first = |from: &str, to: &str| whole.replacen(from, to, 1);
+    // Its hash computed anew, as by somebody who knows how.
+    let rehashed = |command: Value| {
+        let mut shard: Value = serde_json::from_str(lines[0]).unwrap();
+        shard["command"] = command;
+        let text = shard.to_string();
+        lines[1..].iter().fold(text, |text, line| text + "\n" + line) + "\n"
+    };
+    for (text, problem) in [
+        (first("--synthetic=1", "--synthetic=9"), "line 1: the hash "),
+        (first("\"accuracy\",\"--json\"", "\"generate\",\"--json\""), "line 1: the hash "),
+        (lines[..2].join("\n") + "\n", "2 shards, and 3 were planned"),
+        (String::new(), "0 shards, and 3 were planned"),
+        (whole[..whole.len() - 9].to_string(), "line 3: "),
+        (whole.clone() + lines[0] + "\n", "4 shards, and 3 were planned"),
+        ([lines[1], lines[0], lines[2], ""].join("\n"), "its digest is another one"),
+        ([lines[0], lines[0], lines[2], ""].join("\n"), "its digest is another one"),
+        (rehashed(json!(["sh", "-c", "true"])), "line 1: "),
+    ] {
+        std::fs::write(&file, &text).unwrap();
+        for command in ["run", "merge", "status"] {
+            let args = [command, text_of(&planned)];
+            let message = refusal(sweep(&args), &args);
+            assert!(
+                message.contains(problem)
+                    && message.contains("shards.jsonl")
+                    && message.contains("plan the sweep"),
+                "{message}"
+            );
+        }
+    }
+    std::fs::write(&file, &whole).unwrap();
+    for text in [sealed.replace("256", "255"), String::new(), sealed[..sealed.len() - 3].to_string()] {
+        std::fs::write(&about, &text).unwrap();
+        let args = ["run", text_of(&planned)];
+        let message = refusal(sweep(&args), &args);
+        assert!(message.contains("sweep.json: is ") && message.contains("plan the sweep again"), "{message}");
+    }
+    std::fs::write(&about, &sealed).unwrap();
+    assert!(planned.run(&[]).status.success());
+}
+
+fn text_of(planned: &Planned) -> &'static str {
+    text(&planned.path()).to_string().leak()
+}
+
+/// Results that are cut off, empty, changed or another shard's are no results: a run computes them again, a merge names them.
+#[test]
+fn results_that_were_changed_are_computed_again() {
+    let planned = Planned::new(&accuracy(2));
+    assert!(planned.run(&[]).status.success());
+    let expected = planned.merged();
+    let file = |i: usize| {
+        let hash = planned.shards()[i]["hash"].as_str().unwrap().to_string();
+        planned.path().join("results").join(hash + ".json")
+    };
+    let (path, whole) = (file(0), std::fs::read_to_string(file(0)).unwrap());
+    let damaged = [
+        (String::new(), "is empty"),
+        ("{}\n".into(), "is cut off"),
+        (whole[..whole.len() / 2].to_string(), "is cut off"),
+        (whole.replacen("wall_seconds\": ", "wall_seconds\": 9", 1), "was changed"),
+        (std::fs::read_to_string(file(1)).unwrap(), "is the result of"),
+    ];
+    for (content, problem) in damaged {
+        std::fs::write(&path, &content).unwrap();
+        let args = ["merge", text_of(&planned)];
+        let message = refusal(sweep(&args), &args);
+        assert!(message.contains(text(&path)) && message.contains(problem), "{message}");
+        let status = planned.status();
+        assert_eq!((&status["done"], &status["left"]), (&json!(1), &json!(1)), "{status}");
+        assert!(status["damaged"][0].as_str().unwrap().contains(problem), "{status}");
+        let more = succeeded(&["plan", text(&planned.grid()), "--out", text(&planned.path())]);
+        assert!(more.contains("2 shards (2 accuracy), 1 of them done"), "{more}");
+        assert!(planned.run(&[]).status.success());
+        assert_eq!(planned.merged(), expected);
+    }
+    std::fs::write(&path, b"\xff\xfe").unwrap();
+    assert!(planned.run(&[]).status.success());
+    assert_eq!(planned.merged(), expected);
+}
+
 #[test]
 fn bad_grids_and_folders_are_refused() {
     let folder = tempfile::tempdir().unwrap();
