@@ -1,4 +1,4 @@
-//! Files that are written beside their place and renamed when done; what goes to a device or a pipe is copied there then.
+//! Files that are written under a temporary name and renamed when complete, or then copied to a device or a pipe.
 
 use crate::target::{Target, folder_of, no_file_in};
 use crate::temporary::{self, Live};
@@ -70,8 +70,8 @@ impl AtomicFile {
         self.file.get_ref().0.as_file().try_clone()
     }
 
-    /// Completes the file and gives it its name, replacing what was there; or copies it to its device or pipe, for which
-    /// it may wait.
+    /// Completes the file and gives it its name, in place of an older file; or copies it to its device or pipe, and waits
+    /// for a reader.
     ///
     /// # Errors
     /// If the rest cannot be written or the file cannot be renamed.
@@ -94,7 +94,7 @@ impl AtomicFile {
                     Err(e) => return Err(e.error),
                 }
             }
-            // Appending, for a descriptor that leads to a file: what others wrote by it stays.
+            // Appending keeps the earlier output of a descriptor that leads to a file.
             Target::Through(path) => copy(&mut file, File::options().append(true).open(path)?)?,
             Target::StandardOutput => {
                 STANDARD_OUTPUT.store(true, Ordering::Relaxed);

@@ -14,7 +14,7 @@ pub(crate) enum Target {
     Name {
         /// With links followed.
         path: PathBuf,
-        /// Of the file that is replaced.
+        /// The permissions of the replaced file.
         permissions: Option<Permissions>,
     },
     /// Into a device or a named pipe, or by a link to an open descriptor.
@@ -60,7 +60,7 @@ impl Target {
     }
 }
 
-/// The kinds of what has a name.
+/// The kinds of directory entries.
 #[derive(PartialEq, Eq)]
 enum Kind {
     File,
@@ -111,7 +111,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 
 #[derive(PartialEq, Eq)]
 enum Descriptor {
-    /// Of this process.
+    /// A descriptor of this process.
     Own(u32),
     Other,
 }
@@ -135,7 +135,7 @@ fn writable(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses `-`, which elsewhere stands for standard output and would be a name here, and an empty name.
+/// Refuses an empty name and `-`, which means standard output elsewhere and would be a name here.
 fn named(path: &Path) -> Result<()> {
     let wrong = match path.as_os_str() {
         name if name == "-" => {
@@ -151,7 +151,7 @@ fn named(path: &Path) -> Result<()> {
 /// Makes a folder to write to, with its parents; of a link that leads nowhere, the folder that it names.
 ///
 /// # Errors
-/// Whatever the operating system reports, what has the name and is no folder, and `-` for a name.
+/// Errors of the operating system, a file of this name, and `-` for a name.
 pub fn create_folder(path: &Path) -> Result<()> {
     named(path)?;
     let no_folder = |e: Error| match e.kind() {

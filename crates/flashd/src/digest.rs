@@ -120,7 +120,7 @@ mod tests {
         let (file, line) = (sealed(&object).unwrap(), sealed_line(&object).unwrap());
         assert_eq!(unsealed::<Value>(&file).unwrap(), object);
         assert_eq!(unsealed_line::<Value>(&line).unwrap(), object);
-        // It is JSON as it stands.
+        // The sealed text is JSON.
         let whole: Value = serde_json::from_str(&file).unwrap();
         assert_eq!(whole["content_digest"].as_str().unwrap().len(), 64);
         for i in 0..file.len() {

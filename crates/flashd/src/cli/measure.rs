@@ -37,7 +37,7 @@ pub struct PpaArgs {
     /// Cell library, plain, .gz or .xz; can be repeated (default: osu018 of qflow-tech-osu018)
     #[arg(long, value_name = "FILE", help_heading = RUN)]
     pub liberty: Vec<PathBuf>,
-    /// Leave out the cells of this name, in which * and ? stand for anything; can be repeated
+    /// Leave out the cells that match a pattern with * and ?; can be repeated
     ///
     /// Left out by themselves are cells that the library marks with dont_use or dont_touch, those with a second supply, level shifters,
     /// isolation cells and other special kinds, SkyWater's lpflow cells, and cells without an area.

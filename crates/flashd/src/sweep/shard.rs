@@ -51,7 +51,7 @@ impl Shard {
         Ok(Shard { hash: sha256(&text), work })
     }
 
-    /// Whether the hash is that of the work, and the work one that a sweep may run.
+    /// Checks the hash, and that a sweep may run the command.
     fn check(&self) -> Result<(), String> {
         let again = Shard::new(self.work.clone()).map_err(|e| e.to_string())?;
         if again.hash != self.hash {
@@ -84,7 +84,7 @@ pub struct About {
 }
 
 impl About {
-    /// Of shards as they are planned.
+    /// Describes newly planned shards.
     pub fn new(grid: Value, explorations: Vec<ExplorationOf>, shards: &[Shard]) -> Result<About, Failure> {
         let shards_digest = sha256(lines(shards)?.as_bytes());
         Ok(About { grid, explorations, shards: shards.len(), shards_digest })
@@ -101,7 +101,7 @@ fn lines(shards: &[Shard]) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// What is found in the place of a result.
+/// A result file as found.
 pub enum Found {
     /// Nothing.
     Nothing,
@@ -291,7 +291,7 @@ impl Sweep {
     }
 }
 
-/// The text of a file that may be missing. What is no text is no result, and is left to its reader.
+/// The text of a file that may be missing. Bytes that are not UTF-8 are replaced: their digest is wrong.
 fn read(path: &Path) -> Result<Option<String>, Failure> {
     match flashd_files::read(path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),

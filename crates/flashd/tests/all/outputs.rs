@@ -1,4 +1,4 @@
-//! Where outputs go: devices, pipes and links stay what they are, for every flag that names a file.
+//! Outputs to devices, pipes and links, for every flag that names a file.
 #![cfg(unix)]
 
 use crate::common::{data, refusal};
@@ -142,7 +142,7 @@ fn a_file_on_standard_output_stands_alone() {
     let args = ["traffic", "--n", "8", "--d", "4", "--svg", "/dev/stdout"];
     let out = succeeded(at, &args);
     assert!(out.stdout == plain && String::from_utf8_lossy(&out.stderr).contains("queries"));
-    // To a file by the shell's redirection, after what others wrote.
+    // To a file by the shell's redirection, after earlier output.
     let line = format!("{{ echo before; {} {}; }} > all", env!("CARGO_BIN_EXE_flashd"), args.join(" "));
     assert!(Command::new("sh").current_dir(at).args(["-c", &line]).output().unwrap().status.success());
     assert_eq!(std::fs::read(at.join("all")).unwrap(), [b"before\n", &plain[..]].concat());
@@ -159,7 +159,7 @@ fn two_outputs_in_one_file_are_refused() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// Folders: links stay and what is no folder is refused by flag and path.
+/// Links to folders stay; files are refused by flag and path.
 #[test]
 fn folders_to_write_to_may_be_links() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What the Liberty manual allows: each spelling is used, harmless, or refused with its line. All libraries are our own.
+//! The Liberty manual's spellings: each is used, harmless, or refused with its line. The libraries are made for these tests.
 
 use super::*;
 
@@ -279,7 +279,7 @@ fn tables_of_any_shape_are_read_or_left_out() {
     assert_eq!(at("(one) { index_1 (\"10, 20\"); values (\"1, 3\"); }", 15.0, 7.0), 2.0);
     assert_eq!(at("(scalar) { values (\"7\"); }", 1.0, 1.0), 7.0);
     assert_eq!(at("(\"scalar\") { values (7.0e0); }", 1.0, 1.0), 7.0);
-    // Of one name, each kind of table has its own template.
+    // Timing and power templates may share a name.
     assert_eq!(at("(both) { values (\"1, 3\"); }", 9.0, 1.5), 2.0);
     let (power, _) = pin("internal_power () { rise_power (both) { values (\"1, 3\"); } }");
     let rise = power.internal_power[0].rise.as_ref().unwrap();

@@ -1,7 +1,7 @@
 //! A library as the tools get it: the cells that may be used, in the plainest syntax.
 //!
-//! Yosys, its ABC and OpenSTA each read Liberty with a parser of their own, and each knows another part of it. So they get what
-//! this program's parser has read: units as all of them spell them, functions with all parentheses, one attribute on a line.
+//! Yosys, its ABC and OpenSTA have different parsers, and each knows another part of Liberty. So they get the output of this program's
+//! parser: units as all of them spell them, functions with all parentheses, one attribute on a line.
 
 use super::parse::{Attribute, Group, SyntaxError, parse};
 use super::{Expression, Library, Units};

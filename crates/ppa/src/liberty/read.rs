@@ -117,7 +117,7 @@ impl Context<'_> {
                 }
                 match self.pin(pin, name, direction, &grounds) {
                     Ok(pin) => pins.push(pin),
-                    // What no tool uses may be of a form that is not known here.
+                    // No tool uses the cell: unknown forms are harmless.
                     Err(_) if kind == Kind::Other => {}
                     Err(problem) => return Err(format!("pin {name}: {problem}")),
                 }
@@ -333,7 +333,7 @@ fn kind(group: &Group) -> Result<Kind, Problem> {
         (Some(_), Some(_)) => Ok(Kind::Other),
         (Some(ff), None) => {
             let (clocked_on, next_state) = (expression(ff, "clocked_on")?, expression(ff, "next_state")?);
-            // Of two clocks or of none, it is no register of a design with one.
+            // A design with one clock has no use for a register with two or none.
             let (Some(clocked_on), Some(next_state), None) =
                 (clocked_on, next_state, ff.attribute("clocked_on_also"))
             else {

@@ -27,7 +27,7 @@ const SPECIAL: [&str; 18] = [
 ];
 /// Attributes that name such a kind.
 const NAMED: [&str; 3] = ["switch_cell_type", "retention_cell", "power_gating_cell"];
-/// What SkyWater calls its cells for second supplies, some of which nothing else tells from gates.
+/// Part of the names of SkyWater's cells for second supplies; some differ from gates by their names alone.
 const LOW_POWER: &str = "lpflow";
 
 /// Whether a cell is no gate for logic, whatever its functions are.

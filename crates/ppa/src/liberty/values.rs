@@ -3,7 +3,7 @@
 use super::Units;
 use super::parse::Group;
 
-/// What is wrong with the content.
+/// A problem with the content, in words.
 pub(super) type Problem = String;
 
 /// A number with a unit in one text (`1ns`, `100pW`) or in two (`1`, `pf`), in SI units.

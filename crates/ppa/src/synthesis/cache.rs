@@ -129,7 +129,7 @@ impl Cache {
         }
     }
 
-    /// Whether an entry is there and its files are those that were put into it.
+    /// Whether an entry exists and all its files have their digests.
     fn is_whole(&self, entry: &Path) -> bool {
         let mut checked = self.checked.lock().unwrap_or_else(|e| e.into_inner());
         if checked.contains(entry) && entry.is_dir() {

@@ -57,7 +57,7 @@ pub(crate) struct Roles {
 }
 
 impl CellLibrary {
-    /// Reads the library `file` (Liberty, plain or packed as `.gz` or `.xz`), or the default one, and writes what the tools get
+    /// Reads the library `file` (Liberty, plain or packed as `.gz` or `.xz`), or the default one, and writes the tools' copy
     /// into `cache`.
     ///
     /// # Errors

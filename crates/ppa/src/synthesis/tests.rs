@@ -336,7 +336,7 @@ fn tools_get_the_same_gates_however_a_library_is_written() {
     assert!(error(&["A", "[", "B"]).contains("--dont-use A: matches none"), "{}", error(&["A"]));
     assert!(error(&["["]).contains("--dont-use [: is no pattern"), "{}", error(&["["]));
     assert!(error(&["INV*"]).contains("has no inverter") && error(&["INV*"]).contains("cells are left out"));
-    // Of a packed library the user's file is named.
+    // Errors name the user's packed file.
     std::fs::write(&file, b"\x1f\x8b").unwrap();
     assert!(error(&[]).contains("-lib;x.lib.gz: cannot be unpacked"), "{}", error(&[]));
 }

@@ -78,8 +78,8 @@ pub(crate) fn work_folder() -> Result<TemporaryFolder, PpaError> {
     TemporaryFolder::create_in(&parent).map_err(PpaError::file("create a folder in", &parent))
 }
 
-/// Puts a file into a working folder under a plain name: what a user's path may hold, scripts would have to quote for each
-/// tool in another way.
+/// Puts a file into a working folder under a plain name. A user's path in a script would need quotes, other ones for each
+/// tool.
 pub(crate) fn provide(folder: &Path, name: &str, file: &Path) -> Result<(), PpaError> {
     let there = folder.join(name);
     let file = std::path::absolute(file).map_err(PpaError::file("find", file))?;
