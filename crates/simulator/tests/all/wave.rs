@@ -252,7 +252,7 @@ fn the_save_file_names_recorded_signals_under_the_stages_in_order() {
                     WaveOptions { signals, from: 1, to: Some(5), ..WaveOptions::default() },
                 );
                 let vcd = Vcd::read(&run.files.wave);
-                assert_eq!(run.files.gtkw, run.files.wave.with_extension("gtkw"));
+                assert_eq!(run.files.gtkw, Some(run.files.wave.with_extension("gtkw")));
                 let text = std::fs::read_to_string(run.files.gtkw.as_ref().unwrap()).unwrap();
                 let file_name = run.files.wave.file_name().unwrap().to_str().unwrap();
                 assert!(text.contains(&format!("[dumpfile] \"/{file_name}\"\n")), "{text}");
