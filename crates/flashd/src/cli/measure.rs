@@ -164,7 +164,7 @@ pub struct TrafficArgs {
     #[arg(long, value_parser = whole::<usize>(0, MANY), value_delimiter = ',', default_value = "64", value_name = "D,..", help_heading = WHAT)]
     pub d: Vec<usize>,
     /// SRAM sizes M in elements, or in bytes with --element-bytes; at least 4d elements
-    #[arg(long, value_parser = whole::<usize>(1, MANY), value_delimiter = ',', default_value = "8192,16384,32768,65536", value_name = "M,..", help_heading = WHAT)]
+    #[arg(long, value_parser = whole::<usize>(0, MANY), value_delimiter = ',', default_value = "8192,16384,32768,65536", value_name = "M,..", help_heading = WHAT)]
     pub sram: Vec<usize>,
     /// Bytes of an element; --sram is then in bytes
     #[arg(long, value_parser = whole::<usize>(1, MANY), value_name = "B", help_heading = WHAT)]

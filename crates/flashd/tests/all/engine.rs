@@ -146,7 +146,7 @@ fn options_of_the_other_engine_are_refused() {
         (vec!["--engine", "model", "--pipeline", "p.log"], "--pipeline: takes --engine compiled or rusthdl"),
         (vec!["--engine", "model", "--fst", "wave.fst"], "--fst: takes --engine compiled or rusthdl"),
         (vec!["--engine", "model", "--vectors", "v.vec"], "--vectors: takes --engine compiled or rusthdl"),
-        (vec!["--histograms", "h.json"], "--histograms: takes --engine model"),
+        (vec!["--engine", "compiled", "--histograms", "h.json"], "--histograms: takes --engine model"),
         (vec!["--engine", "model", "--histograms", "/nowhere/h.json"], "--histograms /nowhere/h.json"),
     ] {
         assert!(refused(&[&sample[..], &more].concat()).contains(words), "{more:?}");
@@ -156,7 +156,10 @@ fn options_of_the_other_engine_are_refused() {
     let results = results.to_str().unwrap();
     let (empty, traces) = (folder.path().to_str().unwrap(), data(""));
     for (args, words) in [
-        (vec!["--design", "fa2", "--data", &traces, "--results", results], "--data: takes --engine model"),
+        (
+            vec!["--engine", "rusthdl", "--design", "fa2", "--data", &traces, "--results", results],
+            "--data: takes --engine model",
+        ),
         (
             vec!["--engine", "model", "--design", "fa2", "--data", empty, "--results", results],
             "holds no traces",

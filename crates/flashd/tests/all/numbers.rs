@@ -6,7 +6,7 @@ use flashd::number_options;
 
 /// Tried for every option.
 const NO_NUMBERS: [&str; 12] =
-    ["nan", "NaN", "-nan", "inf", "-inf", "infinity", "1e400", "-1e400", "", "0x10", "1_000", "1,5x"];
+    ["nan", "NaN", "-nan", "inf", "-inf", "infinity", "1e400", "-1e400", "", "0x10", "1_000", "5x"];
 
 /// All commands with their words.
 fn commands(words: &[String], command: &Command, all: &mut Vec<(Vec<String>, Command)>) {
@@ -35,9 +35,7 @@ fn what_is_no_number_is_refused_by_every_option() {
                 let what = format!("{words:?} --{}={value}", arg.get_long().unwrap());
                 let text = refusal(words, arg, value).unwrap_or_else(|| panic!("{what} is taken"));
                 assert!(text.len() < 300, "{what}: {text}");
-                // A list is refused element by element.
-                let part = value.split(',').next().unwrap();
-                assert!(text.contains(value) || text.contains(part), "{what}: {text}");
+                assert!(text.contains(value), "{what}: {text}");
             }
             // Numbers that nothing needs may be taken or refused, but briefly.
             for value in ["1e300", "-1e300", "1e-320", "-0", "-1", "0", "99999999999999999999", "1e3"] {
