@@ -6,7 +6,9 @@ use crate::cli::GoldenArgs;
 use crate::output::{Failure, print, print_json, table};
 use crate::simulate;
 use crate::traffic::{LONGEST_VECTOR, MOST_PRODUCTS, Measured};
-use flashd_golden::family::{ALGORITHMS, Algorithm, Blocks, Counts, Problem, Row, Sizes, safe_softmax};
+use flashd_golden::family::{
+    ALGORITHMS, Algorithm, Blocks, Counts, EQUATIONS, Equation, Problem, Row, Sizes, safe_softmax,
+};
 use flashd_workload::synthetic::attention_like;
 use flashd_workload::{AskedVisible, First, ScoreScale, Trace, Visible, load_dir_as, read_mask};
 use rayon::prelude::*;
@@ -101,14 +103,22 @@ pub fn run(args: &GoldenArgs) -> Result<(), Failure> {
     })
 }
 
-/// The algorithms with their equations.
+/// The algorithms with their equations, and the paper's numbered equations.
 fn list(json: bool) -> Result<(), Failure> {
     if json {
         let one = |a: &Algorithm| serde_json::json!({ "algorithm": a.name, "words": a.words, "equation": a.equation });
-        return print_json(&ALGORITHMS.iter().map(one).collect::<Vec<_>>());
+        let numbered =
+            |e: &Equation| serde_json::json!({ "number": e.number, "formula": e.formula, "words": e.words });
+        return print_json(&serde_json::json!({
+            "algorithms": ALGORITHMS.iter().map(one).collect::<Vec<_>>(),
+            "equations": EQUATIONS.iter().map(numbered).collect::<Vec<_>>(),
+        }));
     }
     let row = |a: &Algorithm| vec![a.name.to_string(), format!("{}\n{}", a.words, a.equation)];
-    print(&table(&["algorithm", "what it is, and what it computes"], ALGORITHMS.iter().map(row).collect()))
+    let numbered = |e: &Equation| vec![format!("({})", e.number), format!("{}\n{}", e.words, e.formula)];
+    let algorithms = table(&["algorithm", "description and equation"], ALGORITHMS.iter().map(row).collect());
+    let equations = table(&["equation of the paper", "formula"], EQUATIONS.iter().map(numbered).collect());
+    print(&format!("{algorithms}\n{equations}"))
 }
 
 /// The heads, and what they are called together.

@@ -14,7 +14,7 @@ pub struct GoldenArgs {
     /// Algorithms, by the names that --list prints (default: all)
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = names(), hide_possible_values = true, help_heading = WHAT)]
     pub algorithm: Vec<String>,
-    /// Print the algorithms with their equations
+    /// Print the algorithms with their equations, and the numbered equations of the FLASH-D paper
     #[arg(long, conflicts_with_all = ["algorithm", "q", "k", "v", "data", "n", "d", "seed", "br", "bc", "mask", "causal", "causal_align",
         "scale"], help_heading = WHAT)]
     pub list: bool,

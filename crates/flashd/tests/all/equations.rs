@@ -1,13 +1,19 @@
 //! `docs/theory/equations.md` names functions and tests that there are, for every equation of the paper.
 
 use crate::common::root;
+use flashd_golden::family::EQUATIONS;
 use std::fs;
 
 /// What each row's first cell must be, once.
 fn expected() -> Vec<String> {
     let equations = (1..=12).map(|n| format!("({n})"));
     let algorithms = (1..=3).map(|n| format!("Alg. {n}"));
-    equations.chain(algorithms).chain(["FA2, scalars".into(), "FA2, lanes".into()]).collect()
+    let unnumbered = ["softmax", "safe softmax", "sum"].map(String::from).into_iter();
+    unnumbered
+        .chain(equations)
+        .chain(algorithms)
+        .chain(["FA2, scalars".into(), "FA2, lanes".into()])
+        .collect()
 }
 
 /// The cells of each row of the table: equation, formula, module, model, test.
@@ -47,6 +53,11 @@ fn every_equation_has_a_module_a_model_and_a_test() {
     let rows = rows(&document);
     let named: Vec<&str> = rows.iter().map(|row| row[0]).collect();
     assert_eq!(named, expected());
+    for equation in EQUATIONS {
+        let number = format!("({})", equation.number);
+        let row = rows.iter().find(|row| row[0] == number).unwrap();
+        assert!(row[1].starts_with(&format!("`{}`", equation.formula)), "{number}: {}", row[1]);
+    }
     for row in &rows {
         let [equation, formula, module, model, test] = row[..] else { panic!("{row:?} has not five cells") };
         assert!(formula.contains('`') || equation.starts_with("Alg."), "{equation} has no formula");

@@ -1,7 +1,7 @@
 //! `flashd golden` from outside.
 
 use crate::common::{data, refusal};
-use flashd_golden::family::ALGORITHMS;
+use flashd_golden::family::{ALGORITHMS, EQUATIONS};
 use flashd_workload::write_npy;
 use serde_json::Value;
 use std::path::Path;
@@ -111,6 +111,13 @@ fn the_list_has_every_equation() {
     for algorithm in ALGORITHMS {
         assert!(text.contains(algorithm.name) && text.contains(algorithm.equation), "{}", algorithm.name);
     }
+    for equation in EQUATIONS {
+        let number = format!("({})", equation.number);
+        assert!(text.contains(&number) && text.contains(equation.formula), "{number}");
+    }
+    let json: serde_json::Value = serde_json::from_slice(&golden(&["--list", "--json"]).stdout).unwrap();
+    assert_eq!(json["equations"][8]["number"], 9);
+    assert_eq!(json["algorithms"].as_array().unwrap().len(), ALGORITHMS.len());
 }
 
 #[test]

@@ -26,7 +26,7 @@
 //! [`HoldRule`] has the rules that hold keys, and bounds of their errors.
 //!
 //! On a whole [`Problem`] each algorithm counts its operations and accesses to slow memory ([`Counts`]). [`ALGORITHMS`] lists them with a closed formula for
-//! each.
+//! each, [`EQUATIONS`] the paper's numbered equations.
 //!
 //! Sources: Dao, Fu, Ermon, Rudra, Ré, *FlashAttention* (2022), "the 2022 paper"; Dao, *FlashAttention-2* (2023); Alexandridis, Titopoulos, Dimitrakopoulos,
 //! *FLASH-D* (2025), "the paper", with its Alg. 1 to 3.
@@ -34,6 +34,7 @@
 mod algorithms;
 mod blocks;
 mod counts;
+mod equations;
 mod folds;
 mod hold;
 mod hold_budget;
@@ -55,6 +56,7 @@ pub use blocks::{
     running_lse, running_lse_formula,
 };
 pub use counts::{Counts, Operation, Tensor};
+pub use equations::{EQUATIONS, Equation};
 pub use folds::{Fold, folded, folded_formula};
 pub use hold::{
     CappedThreshold, GrowingThreshold, HoldRule, MaximumThreshold, StaticStep, Threshold, flash_d_hold,

@@ -55,7 +55,7 @@ impl State for Divided {
     }
 }
 
-/// FlashAttention, divided in every step (Alg. 1, its output (3)): `m_i = max(m_{i-1}, s_i)`,
+/// FlashAttention, divided in every step (Alg. 1, its output (1)): `m_i = max(m_{i-1}, s_i)`,
 /// `l_i = l_{i-1} e^(m_{i-1} - m_i) + e^(s_i - m_i)`,
 /// `o_i = o_{i-1} l_{i-1} e^(m_{i-1} - m_i) / l_i + v_i e^(s_i - m_i) / l_i`, result `o_N`.
 pub fn flash_attention(s: &[f64], v: &[f64], d: usize) -> Row {
@@ -196,7 +196,7 @@ pub fn flash_d_formula(sizes: &Sizes) -> Counts {
     streamed_formula(sizes, &operations)
 }
 
-/// The weights `w_i` of FLASH-D's recurrence, (6): `w_i = e^(s_i) / sum_{j <= i} e^(s_j)`, 0 for a masked key.
+/// The weights `w_i` of FLASH-D's recurrence, (3): `w_i = e^(s_i) / sum_{j <= i} e^(s_j)`, 0 for a masked key.
 pub fn flash_d_weights(s: &[f64]) -> Vec<f64> {
     let mut weight = FlashDWeight::default();
     s.iter().map(|&s| if s > f64::NEG_INFINITY { weight.step(s) } else { 0.0 }).collect()
@@ -240,7 +240,7 @@ impl FlashDWeight {
         w
     }
 
-    /// `s_i - ln w_i`, (8); `None` before the first key.
+    /// `s_i - ln w_i`, the logarithm of (5); `None` before the first key.
     fn lse(&self) -> Option<LogSum> {
         self.previous.map(|(s, (high, low))| LogSum::of(s, -high).plus(-low))
     }

@@ -18,7 +18,7 @@ pub fn add_mask(s: &[f64], mask: &[f64]) -> Vec<f64> {
     s.iter().zip(mask).map(|(s, mask)| s + mask).collect()
 }
 
-/// Softmax without subtracting the maximum, (1): `o = sum_i e^(s_i) v_i / sum_i e^(s_i)`, dividing the weights first.
+/// Softmax without subtracting the maximum: `o = sum_i e^(s_i) v_i / sum_i e^(s_i)`, dividing the weights first.
 ///
 /// The domain is limited by f64. Above, the sum of exponentials overflows at 709.78: N scores are safe if `max s <= 709.78 - ln N`, which for scores up to 700
 /// allows 17,000 keys. Below, exponentials under 2^-1022 lose bits, so the sum must be at least N times that; `max s >= -708.39 + ln N` is sufficient. Returns
@@ -41,7 +41,7 @@ pub(super) fn in_domain(sum: f64, terms: usize) -> bool {
     sum.is_finite() && sum >= terms as f64 * f64::MIN_POSITIVE
 }
 
-/// Safe softmax, (2): `o = sum_i e^(s_i - m) v_i / sum_i e^(s_i - m)` with `m = max s_i`.
+/// Safe softmax: `o = sum_i e^(s_i - m) v_i / sum_i e^(s_i - m)` with `m = max s_i`.
 pub fn safe_softmax(s: &[f64], v: &[f64], d: usize) -> Row {
     safe_softmax_of_rows(s, v.chunks_exact(d), d)
 }

@@ -18,7 +18,7 @@ pub fn standard(problem: &Problem) -> Counted {
     in_three_steps(problem, safe)
 }
 
-/// [`standard`] with softmax (1), without subtracting the maximum. `None` if a query's scores are outside the domain of
+/// [`standard`] with softmax, without subtracting the maximum. `None` if a query's scores are outside the domain of
 /// [`naive_softmax`](super::naive_softmax).
 ///
 /// # Panics
@@ -63,7 +63,7 @@ fn in_three_steps(
     Counted { rows, counts: machine.counts, working_set: machine.working_set }
 }
 
-/// Softmax of a row relative to its maximum, (2). A fully masked row has weights 0.
+/// Softmax of a row relative to its maximum. A fully masked row has weights 0.
 fn safe(machine: &mut Machine, s: &mut [f64]) -> Option<LogSum> {
     if s.is_empty() {
         return None;
@@ -79,7 +79,7 @@ fn safe(machine: &mut Machine, s: &mut [f64]) -> Option<LogSum> {
     Some(LogSum::of(m, sum.ln()))
 }
 
-/// Softmax of a row without the maximum, (1); clears `defined` outside its domain.
+/// Softmax of a row without the maximum; clears `defined` outside its domain.
 fn naive(machine: &mut Machine, s: &mut [f64], defined: &mut bool) -> Option<LogSum> {
     let seen = s.iter().filter(|&&s| s > f64::NEG_INFINITY).count();
     s.iter_mut().for_each(|s| *s = machine.exponential(*s));

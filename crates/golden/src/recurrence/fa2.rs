@@ -1,4 +1,4 @@
-//! FlashAttention-2 with one exponential per step, since one of its two factors is always 1. Its sum is (4).
+//! FlashAttention-2 with one exponential per step, since one of its two factors is always 1. Its sum is that of Alg. 1 and Alg. 2.
 
 use super::{Decision, FixedScore, KeyScore, Recurrence};
 use crate::base2::{Base2, Factor};

@@ -17,7 +17,7 @@ struct Steps {
     l: Vec<f64>,
     /// Output.
     o: Vec<f64>,
-    /// Weights, (6).
+    /// Weights, (3).
     w: Vec<f64>,
 }
 
@@ -60,14 +60,14 @@ fn same(a: f64, b: f64) -> bool {
 }
 
 proptest! {
-    /// (1) and (2).
+    /// Softmax, and safe softmax.
     #[test]
     fn attention_needs_no_maximum_where_exponentials_fit(steps in steps()) {
         let naive = naive_softmax(&steps.s, &steps.v, 1).expect("scores up to 20 are in its domain");
         prop_assert!(close(naive.o[0], safe_softmax(&steps.s, &steps.v, 1).o[0]));
     }
 
-    /// (3).
+    /// (1).
     #[test]
     fn the_divided_output_is_attention(steps in steps()) {
         let Steps { s, v, m, l, o, .. } = &steps;
@@ -78,7 +78,7 @@ proptest! {
         prop_assert!(close(flash_attention(s, v, 1).o[0], o[s.len() - 1]));
     }
 
-    /// (4).
+    /// The sum of Alg. 1.
     #[test]
     fn the_sum_grows_by_one_exponential(steps in steps()) {
         let Steps { s, m, l, .. } = &steps;
@@ -87,7 +87,7 @@ proptest! {
         }
     }
 
-    /// (5).
+    /// (2).
     #[test]
     fn one_factor_is_one_minus_the_other(steps in steps()) {
         let Steps { s, v, m, l, o, .. } = &steps;
@@ -97,14 +97,14 @@ proptest! {
         }
     }
 
-    /// (6).
+    /// (3).
     #[test]
     fn weights_are_shares_of_the_sum(steps in steps()) {
         let weights = flash_d_weights(&steps.s);
         prop_assert!(weights.iter().zip(&steps.w).all(|(a, b)| same(*a, *b)));
     }
 
-    /// (7).
+    /// (4).
     #[test]
     fn the_output_lies_between_old_output_and_value(steps in steps()) {
         let Steps { v, o, w, .. } = &steps;
@@ -115,7 +115,7 @@ proptest! {
         }
     }
 
-    /// (8).
+    /// (5).
     #[test]
     fn a_weight_tells_the_sum(steps in steps()) {
         let Steps { s, v, m, l, w, .. } = &steps;
@@ -125,6 +125,35 @@ proptest! {
         let lse = flash_d(s, v, 1).lse.expect("a key is seen").value();
         let last = s.len() - 1;
         prop_assert!(close(lse, s[last] - w[last].ln()));
+    }
+
+    /// (6): (5) in the sum's recursion, on both of its sides.
+    #[test]
+    fn weights_take_the_place_of_the_sums(steps in steps()) {
+        let Steps { s, m, w, .. } = &steps;
+        for i in steps.later() {
+            let before = (s[i - 1] - m[i - 1]).exp() / w[i - 1] * (m[i - 1] - m[i]).exp();
+            prop_assert!(same(before + (s[i] - m[i]).exp(), (s[i] - m[i]).exp() / w[i]));
+        }
+    }
+
+    /// (7): the maximum before the step cancels.
+    #[test]
+    fn the_maximum_before_cancels(steps in steps()) {
+        let Steps { s, m, w, .. } = &steps;
+        for i in steps.later() {
+            let before = (s[i - 1] - m[i]).exp() / w[i - 1];
+            prop_assert!(same(before + (s[i] - m[i]).exp(), (s[i] - m[i]).exp() / w[i]));
+        }
+    }
+
+    /// (8): so does the maximum after it.
+    #[test]
+    fn the_maximum_after_cancels(steps in steps()) {
+        let Steps { s, w, .. } = &steps;
+        for i in steps.later() {
+            prop_assert!(same(s[i - 1].exp() / w[i - 1] + s[i].exp(), s[i].exp() / w[i]));
+        }
     }
 
     /// (9).

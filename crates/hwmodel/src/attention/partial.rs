@@ -72,7 +72,7 @@ function! {
 }
 
 function! {
-    /// The log-sum-exp of the keys so far, (8): `L = s - min(x, 0) + softplus(-|x|)`, without the softplus where it
+    /// The log-sum-exp of the keys so far, from (5): `L = s - min(x, 0) + softplus(-|x|)`, without the softplus where it
     /// does not grow.
     pub struct LogSumExpFunction { numerics: Arc<Numerics> }
     name(this) = "log_sum_exp";

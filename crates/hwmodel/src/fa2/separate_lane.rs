@@ -1,4 +1,4 @@
-//! FA2's output update, and a final scale in a multiplier of its own. (3) divides by l in every step; here the result
+//! FA2's output update, and a final scale in a second multiplier. (1) divides by l in every step; here the result
 //! is divided once.
 
 use crate::arith::normalise::normalise_product;

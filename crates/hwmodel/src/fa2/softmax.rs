@@ -1,4 +1,4 @@
-//! FA2's maximum, exponential and running sum: (2), one key at a time.
+//! FA2's maximum, exponential and running sum: safe softmax, one key at a time.
 //!
 //! With `m = max(m_old, s)`, one of `c = exp(m_old - m)` and `e = exp(s - m)` is always exactly 1. A single exponential
 //! `exp(-|s - m_old|)`, and a bit that says whether the maximum moved, give both.

@@ -120,7 +120,7 @@ function! {
 }
 
 function! {
-    /// The weight, (9) in base 2, as the smaller one of `w` and `1 - w`.
+    /// The weight, to which (6), (7) and (8) lead, (9), in base 2, as the smaller one of `w` and `1 - w`.
     pub struct SigmoidWeightFunction { numerics: Arc<Numerics>, form: FactorForm }
     name(this) = format!("sigmoid_weight_{}", this.form.suffix(&this.numerics));
     doc = match this.form {

@@ -1,4 +1,4 @@
-//! FLASH-D's output update, (12), with every operation rounded. For w above 1/2 it computes (7), which is (5) with (6), as `v + (1 - w) (o - v)`.
+//! FLASH-D's output update, (12), with every operation rounded. For w above 1/2 it computes (4), which is (2) with (3), as `v + (1 - w) (o - v)`.
 
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneBeforeFunction, LaneFormats, LaneSideFunction, accumulate, lane_suffix};

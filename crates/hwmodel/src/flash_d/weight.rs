@@ -1,4 +1,4 @@
-//! FLASH-D's default weight unit: the weights of (6) and (11) by the log-sum-exp recurrence, run on `x = s - L`.
+//! FLASH-D's default weight unit: the weights of (3) and (11) by the log-sum-exp recurrence, run on `x = s - L`.
 //!
 //! `x_i = s_i - L_{i-1}`, `w_i = sigmoid(x_i)`, `L_i = L_{i-1} + softplus(x_i)`; `x_i <= -T` holds L. The state is
 //! x, not L: with `L_i = s_i - min(x_i, 0) + softplus(-|x_i|)`,

@@ -4,14 +4,14 @@
 //! | --- | --- | --- |
 //! | `dot` | products and adder tree | `q . k`, every operation rounded |
 //! | `fused_dot`, `term_sum` | terms and integer adders | `q . k`, rounded once |
-//! | `score` | the score, (1) | `s = q . k * scale * log2(e)` |
+//! | `score` | the score | `s = q . k * scale * log2(e)` |
 //! | `operand` | elements with their scales | `q = q_element * q_scale` |
-//! | `scaled` | the score with scales of vectors, (1) | `s = q . k * q_scale * k_scale * scale * log2(e)` |
+//! | `scaled` | the score with scales of vectors | `s = q . k * q_scale * k_scale * scale * log2(e)` |
 //! | `saturate` | scores stay below 2^IS | |
 //! | `softcap` | the soft cap of a score | `c tanh(s / c)` |
 //! | `bias` | the bias of a score | `s + b * log2(e)` |
 //! | `special` | Inf and NaN in a vector | |
-//! | `sum` | FA2's running sum, (4) | `l <- l c + e`, `1 / l` |
+//! | `sum` | FA2's running sum | `l <- l c + e`, `1 / l` |
 
 pub mod bias;
 pub mod dot;

@@ -1,4 +1,4 @@
-//! The score with a scale for each query and each key, (1): `s = (q . k) q_scale k_scale 2^shift log2(e)`.
+//! The score with a scale for each query and each key: `s = (q . k) q_scale k_scale 2^shift log2(e)`.
 //!
 //! ```text
 //!  q . k     of integers: products and sums are exact; of others: elements have the powers of two of their scales

@@ -1,4 +1,4 @@
-//! The score, (1): from a dot product to fixed point in base 2, or to the format.
+//! The score of softmax: from a dot product to fixed point in base 2, or to the format.
 //!
 //! Both designs work with powers of two: `exp(s) = 2^(s log2 e)`. Scores are multiplied by `log2(e)` here, once,
 //! instead of in every exponential; maximum, log-sum-exp and thresholds follow in base 2.

@@ -1,4 +1,4 @@
-//! FA2's running sum, (4), and its reciprocal for the final scale.
+//! FA2's running sum, as in Alg. 1 and Alg. 2, and its reciprocal for the final scale.
 
 use crate::arith::reciprocal::reciprocal;
 use crate::arith::unpack;
