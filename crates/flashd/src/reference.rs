@@ -1,17 +1,27 @@
 //! `flashd reference`: the parts of `docs/reference` that come from the program's own tables. A page has them between two comments; a test
 //! compares what is there with what this writes.
 
+mod ports;
+
 use crate::cli::examples::EXAMPLES;
 use crate::cli::{self, ReferenceArgs};
 use crate::list;
 use crate::output::{Failure, print};
-use flashd_spec::config::{CoreConfig, CoreOption, Design, Group};
+use flashd_spec::config::{CoreOption, Group};
 use std::path::Path;
 
 /// A part by its name.
 type Part = (&'static str, fn() -> String);
 
-const PARTS: [Part; 3] = [("options", options), ("formats", formats), ("commands", commands)];
+const PARTS: [Part; 7] = [
+    ("options", options),
+    ("formats", formats),
+    ("commands", commands),
+    ("registers at the ports of a core", ports::core),
+    ("registers at the ports of an array", ports::array),
+    ("registers at the ports of split keys", ports::split),
+    ("registers at the ports of a stream wrapper", ports::wrapper),
+];
 
 const END: &str = "<!-- end of what the program writes -->";
 
@@ -69,7 +79,7 @@ fn options() -> String {
         text +=
             &header(&["option", "default", "what it is, and why one would change it", "where it is refused"]);
         for option in CoreOption::in_order().filter(|option| option.about().group == group) {
-            text += &row(&[flag(option), default(option), meaning(option), refused(option)]);
+            text += &row(&[flag(option), option.default_words(), meaning(option), refused(option)]);
         }
         text += "\n";
     }
@@ -88,25 +98,6 @@ fn flag(option: &CoreOption) -> String {
         true => format!("`--{}`", option.flag()),
         // A code span has no way to keep a bar out of a table but an escape.
         false => format!("`--{} {}`", option.flag(), option.value_name),
-    }
-}
-
-/// What is in force in the shipped cores of both designs where the table of options has no words for it.
-fn default(option: &CoreOption) -> String {
-    if !option.default.is_empty() {
-        return option.default.to_string();
-    }
-    if option.is_switch() {
-        return "off".into();
-    }
-    let of = |design| {
-        let core = CoreConfig::new(design, 16, flashd_spec::format::Format::BF16);
-        option.applies_to(&core).then(|| option.text(&option.in_force(&core)))
-    };
-    match (option.field, of(Design::FlashD), of(Design::Fa2)) {
-        ("design" | "d" | "dk" | "dv", ..) | (_, None, None) => String::new(),
-        (_, Some(a), Some(b)) if a != b => format!("`{a}`; FA2: `{b}`"),
-        (_, Some(a), _) | (_, None, Some(a)) => format!("`{a}`"),
     }
 }
 

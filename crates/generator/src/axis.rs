@@ -43,7 +43,7 @@ pub(crate) fn axis(config: &WrapperConfig, emission: &Emission) -> Result<Design
     let mut array = Manifest {
         transfer_cycles: Some(TRANSFER_CYCLES),
         latency: config.latency(),
-        ..manifest(&config.array.core, config.clone(), &emitted, emission)
+        ..manifest(&config.array.core, config.clone(), (&wrapper, &emitted), emission)
     };
     let does = format!(
         "AXI4-Stream, {} queries, a beat of {} bits a cycle, {} a key",

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! - `elaborate` walks a RustHDL design with a probe and records modules, ports, instances and code.
-//! - `kernel` unrolls the loops of a structural kernel and yields who drives whom.
+//! - `kernel` reads the connections of a module from the assignments of its kernel.
 //! - `emit` prints each distinct module once, registers as `always` blocks, buses packed.
 //! - `prefix` says how names of modules begin, `company` checks that equal names of several designs are equal modules.
 //! - `verilog` makes files of the modules, `files` adds manifest, constraints and file list; `axis` does so for stream wrappers, with a
@@ -56,7 +56,8 @@ pub use files::write_all;
 pub use error::GenerateError;
 // The manifests that they write.
 pub use axis::{Stream, StreamSignal, WrapperManifest};
-pub use manifest::{Manifest, ModuleEntry, Port, ScalarEntry, StateEntry};
+pub use files::EXTERNAL_SHARE;
+pub use manifest::{Manifest, ModuleEntry, Port, PortPaths, ScalarEntry, StateEntry, port_paths};
 // Testbenches that read test vectors.
 pub use cocotb::{CocotbBench, cocotb_file};
 pub use testbench::{inside_expressions, testbench_files, vector_file_name};

@@ -1,5 +1,6 @@
 //! What a program needs to know of an emitted design.
 
+use flashd_hwmodel::rtl::{Boundary, Circuit, DesignPort, boundaries};
 use flashd_spec::config::CoreConfig;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,6 +16,37 @@ pub struct Port {
     pub width: u32,
     /// Elements packed into the bus; element j is bits `[j*w +: w]`, `w = width / elements`.
     pub elements: usize,
+    /// Its combinational paths; the clock has none.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    pub paths: Option<PortPaths>,
+}
+
+/// The combinational paths at a port, computed from the design.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortPaths {
+    /// Every path at an input ends at a register, or at an output starts at one, without logic in between.
+    pub registered: bool,
+    /// Otherwise: the units between port and registers, in the order of the data flow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logic: Vec<String>,
+    /// The ports that a path without a register connects it to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub feedthrough: Vec<String>,
+}
+
+impl From<Boundary> for PortPaths {
+    fn from(boundary: Boundary) -> PortPaths {
+        let registered = boundary.is_registered();
+        PortPaths { registered, logic: boundary.logic, feedthrough: boundary.ports }
+    }
+}
+
+/// The ports of a design without its clock, and their combinational paths.
+pub fn port_paths(circuit: &Circuit) -> Vec<(DesignPort, PortPaths)> {
+    let design = circuit.design();
+    let paths: Vec<PortPaths> = boundaries(&design).into_iter().map(PortPaths::from).collect();
+    // A port that this configuration does not have is a vector of no words.
+    design.ports.into_iter().zip(paths).filter(|(port, _)| !port.nets.is_empty()).collect()
 }
 
 /// A distinct module.

@@ -12,10 +12,12 @@
 //! | `structure`, `circuit` | the described hierarchy, and the design made of it |
 //! | `flatten`, `flat` | the design as leaves and registers between nets, and its simulation |
 //! | `design` | the flat design as data, for other engines |
+//! | `boundary` | the combinational paths at its ports |
 //! | `probe` | the design as a RustHDL block |
 //! | `watch` | internal values that checks compare |
 //! | `tag` | names of modules |
 
+mod boundary;
 mod circuit;
 mod design;
 mod flat;
@@ -27,6 +29,7 @@ mod structure;
 pub mod tag;
 mod watch;
 
+pub use boundary::{Boundary, boundaries};
 pub use circuit::Circuit;
 pub use design::{Design, DesignPort, Instance, PortPlace, Register};
 pub use leaf::{Function, Leaf, Pins, VectorFunction, VectorLeaf};

@@ -1,5 +1,5 @@
 //! RustHDL's checks on every kind of core, array and wrapper: no open input, no logic loop, no write to an input. And
-//! its simulation against ours.
+//! the reference simulator against itself, driven as a RustHDL block.
 
 use flashd_hwmodel::array;
 use flashd_hwmodel::catalogue::build;
@@ -98,9 +98,8 @@ fn outputs(core: &Circuit) -> Vec<u64> {
     names.into_iter().flat_map(|name| core.words(name)).collect()
 }
 
-/// Our simulation settles once while the clock is low and captures at its edge. It gives the same outputs as RustHDL's,
-/// which sweeps until nothing changes and follows the level of the clock port. Inputs that move while the clock is high
-/// change nothing.
+/// The reference simulator settles once while the clock is low and captures at its edge. Driven as a RustHDL block, by `update_all` until
+/// nothing changes and by the level of the clock port, it gives the same outputs. Inputs that move while the clock is high change nothing.
 #[test]
 fn a_cycle_is_settling_and_capturing() {
     for config in [Format::BF16, Format::FP8_E4M3].into_iter().flat_map(|f| CoreConfig::variants(17, f)) {
