@@ -62,7 +62,7 @@ fn run(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
         }
         std::fs::write(folder.join("core.v"), verilog)?;
         std::fs::write(&list, paths)?;
-        println!("shortest period {:.3} ns", core.timing.minimum_period);
+        println!("slack {:.3} ns at a clock of {:.3} ns", core.timing.slack, core.timing.clock);
     }
     let files = std::fs::read_to_string(&list)?;
     let files: Vec<&Path> = files.lines().map(Path::new).collect();

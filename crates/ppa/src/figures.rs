@@ -83,13 +83,13 @@ pub struct ModuleArea {
 /// Timing of one core in one library.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TimingFigures {
-    /// Clock asked for, ns.
+    /// Clock asked for, ns; the shortest period if none was.
     pub clock: f64,
-    /// Worst slack at that clock, ns.
+    /// Worst slack at that clock, ns: negative if the mapping misses it. The clock is ideal.
     pub slack: f64,
-    /// `clock - slack`, ns. Inputs arrive with the clock edge, outputs are due with the next, the clock is
-    /// ideal.
-    pub minimum_period: f64,
+    /// The shortest period, ns: only of a core that was mapped for speed, without a clock asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortest_period: Option<f64>,
     /// What nets weigh besides the pins on them, in words.
     pub wires: String,
     /// Start and end of the worst path.
@@ -232,6 +232,9 @@ pub struct Run {
     pub dont_use: Vec<String>,
     /// Clock period asked for, ns; the shortest possible if none was.
     pub clock: Option<f64>,
+    /// External delay of every port but the clock, as a share of the period.
+    #[serde(default)]
+    pub external_share: f64,
     /// Whether the hierarchy was dissolved.
     pub flat: bool,
     /// Whether clock gates took the place of enables.

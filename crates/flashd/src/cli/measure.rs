@@ -4,6 +4,7 @@ use super::Selection;
 use super::numbers::{LEAST_PERCENT, LONGEST_NS, MANY, SHORTEST_NS, between, whole};
 use super::{DATA, OUTPUT, RUN, WHAT};
 use clap::{Args, ValueEnum};
+use flashd_generator::EXTERNAL_SHARE;
 use flashd_ppa::synthesis::{KEPT_BYTES, KEPT_DAYS, SPARED_DAYS};
 use flashd_spec::config::D_RANGE;
 use flashd_spec::config::DEFAULT_HOLD;
@@ -44,7 +45,7 @@ pub struct PpaArgs {
     #[arg(long, value_name = "PATTERN", help_heading = RUN, hide_short_help = true)]
     pub dont_use: Vec<String>,
     /// Clock period to meet with the least area, in ns (default: the shortest)
-    #[arg(long, value_parser = between(SHORTEST_NS, LONGEST_NS), value_name = "NS", help_heading = RUN)]
+    #[arg(long, value_parser = between(SHORTEST_NS, LONGEST_NS), value_name = "NS", long_help = clock_help(), help_heading = RUN)]
     pub clock: Option<f64>,
     /// Dissolve the hierarchy before mapping: a few percent smaller, and very slow
     #[arg(long, help_heading = RUN, hide_short_help = true)]
@@ -239,5 +240,14 @@ fn cache_help() -> String {
          what was not used for {KEPT_DAYS} days, and beyond {} GiB what was not used for longest, but no finished \
          work of the last {SPARED_DAYS} days.",
         KEPT_BYTES >> 30
+    )
+}
+
+fn clock_help() -> String {
+    format!(
+        "Clock period to meet with the least area, in ns (default: the shortest)\n\n\
+         Without it each core is mapped for speed, and the table has its shortest period; with it, the slack at that clock. In both cases \
+         every port has an external delay of {} % of the period.",
+        100.0 * EXTERNAL_SHARE
     )
 }

@@ -172,7 +172,7 @@ fn measured(
     Ok(Measured {
         area_um2: figures.area.total,
         nand2_equivalents: figures.area.nand2_equivalents,
-        minimum_period_ns: figures.timing.minimum_period,
+        slack_ns: figures.timing.slack,
         meets_clock,
         power_mw: power.as_ref().map(|power| power.total),
         power_with_glitches_mw: power.and_then(|power| Some(power.glitches?.total)),

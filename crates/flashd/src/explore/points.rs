@@ -114,9 +114,9 @@ pub struct Measured {
     pub area_um2: f64,
     /// In areas of the smallest two-input NAND.
     pub nand2_equivalents: f64,
-    /// Shortest period of the mapping chosen for the clock.
-    pub minimum_period_ns: f64,
-    /// Whether that is within the clock.
+    /// Worst slack at the clock; negative if the mapping misses it.
+    pub slack_ns: f64,
+    /// Whether the mapping meets the clock.
     pub meets_clock: bool,
     /// Power at the clock, if asked for and the clock is met.
     pub power_mw: Option<f64>,
@@ -255,7 +255,7 @@ impl Exploration {
                 result.choose(cost);
             }
             let key = |p: &CorePoint| match (self.cost, &p.measured) {
-                (Some(cost), Some(m)) => (!m.meets_clock, p.cost(cost).unwrap_or(m.minimum_period_ns)),
+                (Some(cost), Some(m)) => (!m.meets_clock, p.cost(cost).unwrap_or(-m.slack_ns)),
                 _ => (false, p.errors.mean),
             };
             result.points.sort_by(|a, b| {

@@ -83,7 +83,7 @@ fn points(exploration: &Exploration, result: &FormatResult, points: &[&CorePoint
     if exploration.cost.is_some() {
         header.extend(["um2", "kGE"]);
         header.extend(with_power.then_some(["mW", "with glitches"]).into_iter().flatten());
-        header.push("shortest ns");
+        header.push("slack ns");
     }
     header.extend(["mean error", "max error", &equal, "as accurate"]);
     if exploration.cost.is_some() {
@@ -111,7 +111,7 @@ fn figures(m: &Measured, with_power: bool) -> Vec<String> {
         let powers = [m.power_mw, m.power_with_glitches_mw];
         cells.extend(powers.map(|power| power.map_or_else(|| "-".into(), significant)));
     }
-    cells.push(format!("{:.3}", m.minimum_period_ns));
+    cells.push(format!("{:.3}", m.slack_ns));
     cells
 }
 

@@ -11,7 +11,13 @@ pub(super) fn figures(all: &Measurements, breakdown: bool) -> String {
     let figures = all.cores.as_slice();
     let mut text = drawn(tables::overview_with_failed(figures, &all.failed.iter().collect::<Vec<_>>()));
     text += "\nkGE: thousands of the library's smallest two-input NAND. No clock tree. Power from toggles without delays, and\n\
-             with the library's delays, so with glitches: of all cycles without, of a sample with.\n";
+             with the library's delays, so with glitches: of all cycles without, of a sample with.\n\
+             Slack at the clock; the shortest period is that of cores mapped for speed, without --clock.\n";
+    let mut shares: Vec<f64> = figures.iter().map(|f| 100.0 * f.run.external_share).collect();
+    shares.sort_by(f64::total_cmp);
+    shares.dedup();
+    let shares: Vec<String> = shares.iter().map(|share| format!("{share} %")).collect();
+    let _ = writeln!(text, "External delay of each port: {} of the period.", shares.join(" or "));
     for failed in &all.failed {
         let _ = writeln!(text, "\n{} in {} failed: {}", failed.core, failed.library, failed.error);
     }

@@ -43,18 +43,21 @@ fn measured(groups: &[Compared]) -> String {
             group.library.to_string(),
             run.library_file.clone(),
             group.clock(),
+            format!("{} %", 100.0 * run.external_share),
             if run.flat { "dissolved" } else { "kept" }.to_string(),
             group.cores.iter().map(|core| core.core.clone()).collect::<Vec<_>>().join(", "),
             format!("{}, {}", run.yosys, run.opensta),
         ]
     });
-    let header = ["library", "file", "clock", "hierarchy", "cores", "mapped and timed with"];
+    let header = ["library", "file", "clock", "external", "hierarchy", "cores", "mapped and timed with"];
     body += &table(&ReportTable { header: header.map(String::from).to_vec(), rows: rows.collect() });
     let meaning = [
         "Area is that of the cells, without wires and clock tree. kGE are thousands of the library's smallest NAND \
          of two inputs.",
         "Timing and power see the pins on a net, and wires only as far as the library has a wire load model by default: \
-         see each core. Inputs arrive with the clock edge, outputs are due with the next, and the clock is ideal.",
+         see each core. The clock is ideal. \
+         Inputs arrive late, and outputs are due early, by the external share of the period. The shortest period is that of a core mapped \
+         for speed; a core mapped to a given clock has a slack at that clock instead.",
         "Power counts the toggles of every net of the mapped netlist on attention heads, simulated without delays \
          and compared with the bit-exact model on the way. With glitches, a sample of the same cycles is simulated with \
          the delays of the library: pulses shorter than a gate's delay vanish, all others count in full. Neither has \

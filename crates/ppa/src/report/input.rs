@@ -37,7 +37,12 @@ fn check(f: &CoreFigures) -> Result<(), String> {
     positive("area.nand2_equivalents", f.area.nand2_equivalents)?;
     parts("area.by_part", &f.area.by_part)?;
     positive("timing.clock", f.timing.clock)?;
-    positive("timing.minimum_period", f.timing.minimum_period)?;
+    if !f.timing.slack.is_finite() {
+        return Err(format!("timing.slack is {}; a number is needed", f.timing.slack));
+    }
+    if let Some(period) = f.timing.shortest_period {
+        positive("timing.shortest_period", period)?;
+    }
     if let Some(clock) = f.run.clock {
         positive("run.clock", clock)?;
     }

@@ -95,8 +95,9 @@ pub fn overview<'a>(cores: impl IntoIterator<Item = &'a CoreFigures>) -> ReportT
             format!("{:.1}", f.area.nand2_equivalents / 1000.0),
             f.area.flip_flops.to_string(),
             clock + missed(&[f]),
-            format!("{:.3}", f.timing.minimum_period),
-            format!("{:.0}", 1000.0 / f.timing.minimum_period),
+            format!("{:.3}", f.timing.slack),
+            f.timing.shortest_period.map_or("-".to_string(), |ns| format!("{ns:.3}")),
+            f.timing.shortest_period.map_or("-".to_string(), |ns| format!("{:.0}", 1000.0 / ns)),
             power(&|p| p.total),
             f.power
                 .as_ref()
@@ -114,6 +115,7 @@ pub fn overview<'a>(cores: impl IntoIterator<Item = &'a CoreFigures>) -> ReportT
         "kGE",
         "flip-flops",
         "clock ns",
+        "slack ns",
         "shortest ns",
         "MHz",
         "mW at clock",

@@ -10,6 +10,7 @@ use super::{Cache, Candidate, CellLibrary, Mapped, Tools};
 use crate::figures::{AreaFigures, ArrayShape, CoreFigures, ModuleArea, Part, Run, TimingFigures};
 use crate::timing::{self, Analysis, CLOCK, TimedPath};
 use crate::{PpaError, Target};
+use flashd_generator::EXTERNAL_SHARE;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,6 +20,8 @@ const MODULES_AT_A_TIME: usize = 2;
 /// Timing runs at most; the choice converges in a few.
 const MAX_ROUNDS: usize = 24;
 
+/// Clock of the first timing run where none is asked for, ns.
+const FIRST_CLOCK: f64 = 1.0;
 /// Without a clock asked for, area is saved as far as this costs: a part of the shortest period.
 const NEARLY_FASTEST: f64 = 1.001;
 /// In search of that period, paths that take this part of the present one are made faster together with the worst.
@@ -42,7 +45,7 @@ pub enum Progress {
     Timing {
         /// Timing runs so far.
         round: usize,
-        /// Shortest clock period of the mappings chosen at present, ns.
+        /// The clock period that the present mappings need, ns.
         period: f64,
         /// Their area, um2.
         area: f64,
@@ -87,7 +90,10 @@ fn no_run() -> PpaError {
 struct Trial {
     mapped: Mapped,
     analysis: Analysis,
+    /// The shortest period at which this mapping has time enough, ns.
     period: f64,
+    /// Its slack at the clock of the analysis, ns.
+    slack: f64,
 }
 
 impl Flow {
@@ -123,11 +129,10 @@ impl Flow {
         }
         let trial = self.choose(self.parts(modules, progress)?, progress)?;
         let unit = self.library.time_unit_ns();
-        let clock = self.clock_ns.unwrap_or(trial.period);
         let timing = TimingFigures {
-            clock,
-            slack: clock - trial.period,
-            minimum_period: trial.period,
+            clock: self.clock_ns.unwrap_or(trial.period),
+            slack: if self.clock_ns.is_some() { trial.slack } else { 0.0 },
+            shortest_period: self.clock_ns.is_none().then_some(trial.period),
             wires: self.library.wires(),
             path: trial.analysis.worst.describe(top, unit),
         };
@@ -203,12 +208,19 @@ impl Flow {
         choices: &mut Vec<Choice>,
     ) -> Result<Trial, PpaError> {
         let mut best: Option<Trial> = None;
+        let unit = self.library.time_unit_ns();
+        // External delays follow the clock. So paths are compared at the period of the mapping before, which is near the final one.
+        let mut clock = self.time(parts, choices, FIRST_CLOCK, rounds)?.period;
         for _ in 0..MAX_ROUNDS {
-            let trial = self.time(parts, choices, 1.0, rounds)?;
+            let trial = self.time(parts, choices, clock, rounds)?;
             let hierarchy = hierarchy(&trial.mapped);
-            let worst = trial.analysis.worst.time();
-            let slow: Vec<&TimedPath> =
-                trial.analysis.paths.iter().filter(|path| path.time() >= NEARLY_WORST * worst).collect();
+            let needed = |path: &TimedPath| path.needed_period(clock / unit, EXTERNAL_SHARE) * unit;
+            let slow: Vec<&TimedPath> = trial
+                .analysis
+                .paths
+                .iter()
+                .filter(|path| needed(path) >= NEARLY_WORST * trial.period)
+                .collect();
             self.complete(parts, &hierarchy, &slow, rounds.progress)?;
             let before = choices.clone();
             for path in slow {
@@ -217,6 +229,7 @@ impl Flow {
                     .for_each(|module| choices[module].candidate = parts.candidates[module].len() - 1);
                 around.into_iter().for_each(|module| choices[module].effort = Effort::Quick);
             }
+            clock = trial.period;
             if best.as_ref().is_none_or(|best| trial.period < best.period) {
                 best = Some(trial);
             }
@@ -242,7 +255,7 @@ impl Flow {
         };
         for _ in 0..MAX_ROUNDS {
             let trial = self.time(&parts, &choices, clock, &mut rounds)?;
-            let met = trial.period <= clock;
+            let met = trial.slack >= 0.0;
             let hierarchy = hierarchy(&trial.mapped);
             let unit = self.library.time_unit_ns();
             let mut changed = false;
@@ -274,10 +287,11 @@ impl Flow {
         let mapped = parts.assemble(&self.library, &self.cache, choices, CLOCK)?;
         let registered = registered(&mapped);
         let analysis = timing::analyse(&self.tools, &self.library, &self.cache, &mapped, &registered, clock)?;
-        let period = clock - analysis.worst.slack * self.library.time_unit_ns();
+        let unit = self.library.time_unit_ns();
+        let (period, slack) = (analysis.period * unit, analysis.worst.slack * unit);
         rounds.done += 1;
         (rounds.progress)(Progress::Timing { round: rounds.done, period, area: mapped.area() });
-        Ok(Trial { mapped, analysis, period })
+        Ok(Trial { mapped, analysis, period, slack })
     }
 
     /// Adds up a mapped core.
@@ -327,6 +341,7 @@ impl Flow {
             default_library: self.library.is_default,
             dont_use: self.library.dont_use.clone(),
             clock: self.clock_ns,
+            external_share: EXTERNAL_SHARE,
             flat: self.flat,
             clock_gates: self.library.roles.clock_gate.is_some(),
             cycles: 0,

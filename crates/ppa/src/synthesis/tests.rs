@@ -7,6 +7,7 @@ use super::{Cache, CellLibrary, Flow, MappedCore, Progress, Tools};
 use crate::PpaError;
 use crate::liberty::Library;
 use crate::netlist::{Netlist, Simulation};
+use flashd_generator::EXTERNAL_SHARE;
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
 use std::path::Path;
@@ -41,6 +42,32 @@ const PAIR: &str = "module pair (\n    input  wire clk,\n    input  wire [5:0] a
     assign y = y_q;\nendmodule\n\
     module scale (\n    input  wire [5:0] a,\n    input  wire [5:0] b,\n    output wire [5:0] y\n);\n    \
     wire [11:0] product = a * b;\n    assign y = product[11:6];\nendmodule\n";
+
+/// A product between a register and an output.
+const PORTED: &str = "module ported (\n    input  wire clk,\n    input  wire [5:0] a,\n    output wire [5:0] y,\n    \
+    output wire [5:0] z\n);\n    reg [5:0] a_q;\n    wire [11:0] product = a_q * a_q;\n    \
+    always @(posedge clk) a_q <= a;\n    assign y = a_q;\n    assign z = product[11:6];\nendmodule\n";
+
+/// The path to the output has 70 % of the period: the rest is the external delay.
+#[test]
+fn logic_at_a_port_lengthens_the_period() {
+    let cache = tempfile::tempdir().unwrap();
+    let Some(mut flow) = flow(cache.path(), None) else { return };
+    let fast = flow.map_verilog("ported.v", PORTED, "ported", &|_| {}).unwrap();
+    let spent = |core: &MappedCore| core.timing.path.through.iter().map(|(_, delay)| delay).sum::<f64>();
+    let shortest = fast.timing.shortest_period.unwrap();
+    assert!(fast.timing.path.to.starts_with("z["), "{:?}", fast.timing.path);
+    assert!(
+        (spent(&fast) / shortest - (1.0 - EXTERNAL_SHARE)).abs() < 1e-3,
+        "{} of {shortest}",
+        spent(&fast)
+    );
+    // At a clock asked for, the slack is that of the path with its external delay.
+    flow.clock_ns = Some(20.0);
+    let slow = flow.map_verilog("ported.v", PORTED, "ported", &|_| {}).unwrap();
+    let slack = 20.0 * (1.0 - EXTERNAL_SHARE) - spent(&slow);
+    assert!((slow.timing.slack - slack).abs() < 1e-3, "{:?}", slow.timing);
+}
 
 /// Every mapping of a module with products, proved equal to the source by SAT.
 fn every_mapping_equals_its_source(flow: &Flow) {
@@ -94,7 +121,9 @@ fn a_design_is_mapped_timed_and_kept() {
     assert_eq!(through, ["pair", "u_lane_0", "u_lane_1"]);
     // The parts of the path are the path, but for setup of the last flip-flop.
     let sum: f64 = path.through.iter().map(|(_, delay)| delay).sum();
-    assert!(sum > 0.8 * slow.timing.minimum_period && sum <= slow.timing.minimum_period);
+    let needed = slow.timing.clock - slow.timing.slack;
+    assert!(sum > 0.8 * needed && sum <= needed);
+    assert!(slow.timing.shortest_period.is_none());
 
     // What the first run made serves the second, which adds faster mappings; the faster design is larger.
     flow.clock_ns = None;
@@ -105,7 +134,8 @@ fn a_design_is_mapped_timed_and_kept() {
         }
     };
     let fast = flow.map_verilog("pair.v", PAIR, "pair", &count).unwrap();
-    assert!(fast.timing.minimum_period < slow.timing.minimum_period);
+    let shortest = fast.timing.shortest_period.unwrap();
+    assert!(shortest < needed && fast.timing.clock == shortest && fast.timing.slack == 0.0);
     assert!(fast.mapped.area() > slow.mapped.area());
     assert_eq!(fresh.swap(0, Ordering::Relaxed), 2);
     // Then everything is there, and gives the same.
@@ -260,7 +290,8 @@ fn enables_become_clock_gates_where_they_are_asked_for() {
     assert_eq!((module.flip_flops, before.flip_flops), (20, 20));
     assert!(module.area < before.area, "{} {}", module.area, before.area);
     // The clock is ideal, also behind the gates, and the enable has to be there before the edge.
-    assert!(core.timing.slack > 0.0 && core.timing.minimum_period < 1.1 * plain.timing.minimum_period);
+    let needed = |core: &MappedCore| core.timing.clock - core.timing.slack;
+    assert!(core.timing.slack > 0.0 && needed(&core) < 1.1 * needed(&plain));
 
     let (gated, enabled) = (netlist(&core, &flow), netlist(&plain, &flow));
     // One for x and y, one for z; two bits of w are not worth one.

@@ -1,7 +1,8 @@
 //! Static timing of mapped modules and cores with OpenSTA.
 //!
 //! Nets have the capacitance of the pins on them, and what a default wire load model of the library adds.
-//! The clock is ideal. Inputs arrive with the clock edge, outputs are due at the next one.
+//! The clock is ideal. Every port but the clock has an external delay of a share of the period ([`flashd_generator::EXTERNAL_SHARE`]), as in
+//! the constraint file of a core.
 
 mod report;
 mod script;

@@ -16,12 +16,15 @@ pub(crate) struct TimedPath {
     pub slack: f64,
     /// Gates in order: instance path and delay. The launching flip-flop is the first, ports are left out.
     pub gates: Vec<(String, f64)>,
+    /// Its ports: an input where it starts, an output where it ends.
+    pub ports: u32,
 }
 
 impl TimedPath {
-    /// Its delay, with that of the flip-flop that launches it.
-    pub(crate) fn time(&self) -> f64 {
-        self.gates.iter().map(|(_, delay)| delay).sum()
+    /// The shortest period at which it has time enough, if it has its slack at `period` and each of its ports takes `share` of the
+    /// period for the logic outside.
+    pub(crate) fn needed_period(&self, period: f64, share: f64) -> f64 {
+        period - self.slack / (1.0 - f64::from(self.ports) * share)
     }
 
     /// Delay in each module instance on the way, in order. The empty path is the top module.
@@ -59,7 +62,7 @@ pub(crate) fn paths(report: &str) -> Vec<TimedPath> {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let ["Startpoint:", from, ..] = words[..] {
             let from = from.to_string();
-            current = Some(TimedPath { from, to: String::new(), slack: 0.0, gates: Vec::new() });
+            current = Some(TimedPath { from, to: String::new(), slack: 0.0, gates: Vec::new(), ports: 0 });
             arrived = false;
             continue;
         }
@@ -67,6 +70,7 @@ pub(crate) fn paths(report: &str) -> Vec<TimedPath> {
         match words[..] {
             ["Endpoint:", to, ..] => path.to = to.to_string(),
             [_, "data", "arrival", "time"] => arrived = true,
+            [.., "input" | "output", "external", "delay"] => path.ports += 1,
             // delay, time, edge, pin, (cell)
             [delay, _, "^" | "v", pin, cell] if !arrived && cell != "(in)" && cell != "(out)" => {
                 let (Ok(delay), Some((gate, _))) = (delay.parse::<f64>(), pin.rsplit_once('/')) else {
@@ -156,6 +160,10 @@ Path Type: max
         let paths = paths(REPORT);
         assert_eq!(paths.len(), 2);
         assert_eq!((paths[0].slack, paths[1].slack), (0.9, -0.55));
+        assert_eq!((paths[0].ports, paths[1].ports), (0, 2));
+        // From register to register the delay is the period; 0.55 too slow at 0.4 of the period takes 1.375 more.
+        assert!((paths[0].needed_period(2.0, 0.3) - 1.1).abs() < 1e-12);
+        assert!((paths[1].needed_period(2.0, 0.3) - 3.375).abs() < 1e-12);
         let words = paths[0].describe("top", 2.0);
         assert_eq!((words.from.as_str(), words.to.as_str()), ("u_dot/sum_q_7", "u_weight/l_q_28"));
         assert_eq!(words.gates, 4);

@@ -3,11 +3,14 @@
 use super::report::{self, REGISTER_SUFFIX, TimedPath};
 use crate::PpaError;
 use crate::synthesis::{Cache, CellLibrary, Digest, LIBRARY, Mapped, Tools, provide, work_folder};
+use flashd_generator::EXTERNAL_SHARE;
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// Name of the clock port of every sequential module.
 pub(crate) const CLOCK: &str = "clk";
+/// The clock of the logic outside, with the same period and edges. Paths from and to ports are those from and to this clock.
+const EXTERNAL: &str = "external";
 /// Clock period for estimates, ns: long, so that slacks are positive, yet short enough for the tool's floats.
 const LONG_PERIOD: f64 = 1e3;
 /// File of the report in a cache entry.
@@ -19,22 +22,28 @@ const INSTANCES_REPORTED: usize = 8;
 /// What a timing run says of a core.
 #[derive(Clone, Debug)]
 pub(crate) struct Analysis {
-    /// Worst path.
+    /// The path of least slack.
     pub worst: TimedPath,
+    /// The shortest period at which every path of this netlist has time enough, in the library's unit.
+    pub period: f64,
     /// The worst path into every kind of module that has flip-flops, and into the outputs.
     pub paths: Vec<TimedPath>,
 }
 
-fn constraints(library: &CellLibrary, period: f64) -> String {
+/// The clocks, and external delays of `share` of the period at every port but the clock.
+fn constraints(library: &CellLibrary, period: f64, share: f64) -> String {
     let roles = &library.roles;
     let load = library.load_units(roles.load);
+    let delay = share * period;
     format!(
         "if {{[llength [get_ports -quiet {CLOCK}]]}} {{create_clock -name {CLOCK} -period {period} [get_ports {CLOCK}]}} \
          else {{create_clock -name {CLOCK} -period {period}}}\n\
+         create_clock -name {EXTERNAL} -period {period}\n\
          set_driving_cell -lib_cell {} -pin {} [all_inputs]\n\
          set_load {load} [all_outputs]\n\
-         set_input_delay 0 -clock {CLOCK} [all_inputs]\n\
-         set_output_delay 0 -clock {CLOCK} [all_outputs]\n",
+         foreach port [all_inputs] {{if {{[get_property $port full_name] ne \"{CLOCK}\"}} \
+         {{set_input_delay {delay} -clock {EXTERNAL} $port}}}}\n\
+         set_output_delay {delay} -clock {EXTERNAL} [all_outputs]\n",
         roles.driver, roles.driver_pin,
     )
 }
@@ -51,7 +60,7 @@ pub(crate) fn estimate(
     let mut script = format!("read_liberty {LIBRARY}\n");
     for stem in stems {
         let _ = write!(script, "read_verilog {stem}.v\nlink_design {stem}\n");
-        script += &constraints(library, LONG_PERIOD / unit);
+        script += &constraints(library, LONG_PERIOD / unit, 0.0);
         script += "report_worst_slack -digits 6\n";
     }
     let output = tools.run_sta(folder, &script, task)?;
@@ -68,8 +77,8 @@ pub(crate) fn estimate(
     Ok(delays)
 }
 
-/// Times a whole core at a clock of `clock` ns. `registered` are the instance paths of modules with
-/// flip-flops, those of one module together.
+/// Times a whole core at a clock of `clock` ns, with external delays of [`EXTERNAL_SHARE`] of it at every port. `registered` are the
+/// instance paths of modules with flip-flops, those of one module together.
 pub(crate) fn analyse(
     tools: &Tools,
     library: &CellLibrary,
@@ -86,9 +95,14 @@ pub(crate) fn analyse(
         digest = digest.field("netlist", netlist);
     }
     let _ = writeln!(script, "link_design {}", mapped.top);
-    script += &constraints(library, clock / library.time_unit_ns());
+    let period = clock / library.time_unit_ns();
+    script += &constraints(library, period, EXTERNAL_SHARE);
     let report = "report_checks -path_delay max -format full -digits 6";
     let _ = writeln!(script, "{report}");
+    // Paths that spend some of the period outside need a longer period for the same delay, so that the worst path of each kind counts.
+    for (from, to) in [(CLOCK, CLOCK), (EXTERNAL, CLOCK), (CLOCK, EXTERNAL), (EXTERNAL, EXTERNAL)] {
+        let _ = writeln!(script, "{report} -from [get_clocks {from}] -to [get_clocks {to}]");
+    }
     for instances in registered {
         let step = instances.len().div_ceil(INSTANCES_REPORTED);
         let patterns: Vec<String> = instances
@@ -122,5 +136,6 @@ pub(crate) fn analyse(
         what: format!("timing report of {}", mapped.top),
         detail: format!("no path found:\n{}", output.lines().take(20).collect::<Vec<_>>().join("\n")),
     })?;
-    Ok(Analysis { worst, paths })
+    let needed = paths.iter().map(|path| path.needed_period(period, EXTERNAL_SHARE)).fold(0.0, f64::max);
+    Ok(Analysis { worst, period: needed, paths })
 }

@@ -22,7 +22,7 @@ pub fn point(design: Design, cost: f64, means: [f64; 2]) -> CorePoint {
         measured: Some(Measured {
             area_um2: cost,
             nand2_equivalents: cost,
-            minimum_period_ns: 1.0,
+            slack_ns: 1.0,
             meets_clock: true,
             power_mw: Some(1.0 / cost),
             power_with_glitches_mw: Some(2.0 / cost),
@@ -118,7 +118,7 @@ fn cores_that_miss_the_clock_stand_nowhere() {
         if measured.area_um2 == 8.0 || design == Design::Fa2 {
             measured.meets_clock = false;
             measured.power_mw = None;
-            measured.minimum_period_ns = 2.0 + i as f64;
+            measured.slack_ns = -2.0 - i as f64;
         }
     }
     let result = explored(Cost::Area, points);
