@@ -25,7 +25,8 @@ use flashd_spec::format::Encodings;
 use flashd_spec::numerics::BIAS;
 use flashd_workload::{RowEncoding, ScaleRule, Scaling, round_to, round_value, row_encodings};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::ser::Error;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 mod totals;
@@ -59,7 +60,8 @@ pub enum AccuracyError {
 pub struct CoreAccuracy {
     /// Name without format and vector length.
     pub core: String,
-    /// Its configuration; each head sets vector length and score shift.
+    /// Its configuration; each head sets vector length and score shift, which are left out in JSON.
+    #[serde(serialize_with = "without_lengths")]
     pub configuration: CoreConfig,
     /// Errors against f64 attention on the unrounded data.
     #[serde(flatten)]
@@ -70,6 +72,15 @@ pub struct CoreAccuracy {
     pub over_fa2: Option<f64>,
     /// The hardware against the model on a sample; none where it was not asked for.
     pub hardware: Option<HardwareCheck>,
+}
+
+/// Writes a configuration without its vector lengths.
+fn without_lengths<S: Serializer>(core: &CoreConfig, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut fields = serde_json::to_value(core).map_err(S::Error::custom)?;
+    if let Some(fields) = fields.as_object_mut() {
+        fields.retain(|field, _| !["d", "dk", "dv"].contains(&field.as_str()));
+    }
+    fields.serialize(serializer)
 }
 
 /// All cores on the heads of a row.

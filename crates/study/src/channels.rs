@@ -102,7 +102,7 @@ pub fn measure(
         let points: Vec<Vec<ChannelErrors>> = points.collect::<Result<_, _>>()?;
         let core = |(i, core): (usize, &CoreConfig)| CoreChannels {
             core: stem(core),
-            configuration: core.clone(),
+            configuration: core.clone().with_lengths(D.into()),
             errors: points.iter().map(|point| point[i].clone()).collect(),
         };
         Ok(FormatChannels { format: *format, cores: cores.iter().enumerate().map(core).collect() })

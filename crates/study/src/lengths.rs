@@ -79,7 +79,7 @@ pub fn measure(
             .map_err(|error| AccuracyError::Config { core: format.to_string(), error })?;
         let of = |(core, equal): (&CoreConfig, Vec<Accuracy>)| CoreLengths {
             core: stem(core),
-            configuration: core.clone(),
+            configuration: core.clone().with_lengths(equal::D.into()),
             equal: with_ratios(
                 counts.iter().copied().zip(equal.into_iter().map(|a| MeanMax::of([a].into_iter()))),
             ),

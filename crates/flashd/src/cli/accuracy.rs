@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use flashd_spec::config::{OptionValue, WeightUnit};
 use flashd_spec::format::Format;
 use flashd_study::lengths::LENGTHS;
+use flashd_study::weight::PREVIOUS;
 use flashd_workload::ScaleRule;
 use std::path::PathBuf;
 
@@ -104,8 +105,7 @@ pub struct WeightFigureArgs {
     /// Segments of the PWL tables: 4, 8, 16 or 32
     #[arg(long, value_parser = one_of::<u32>(&SEGMENTS), default_value_t = 8, help_heading = WHAT)]
     pub segments: u32,
-    /// Previous weights, above 0 and below 1 (default: 0.1,0.3,0.6,0.9)
-    #[arg(long, value_parser = between(0.0, 1.0), value_delimiter = ',', value_name = "W,..", help_heading = WHAT)]
+    #[arg(long, help = previous_help(), value_parser = between(0.0, 1.0), value_delimiter = ',', value_name = "W,..", help_heading = WHAT)]
     pub previous: Vec<f64>,
     /// Drawing (default: rtl-out/weight_UNIT_FORMAT_SEGMENTS.svg)
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
@@ -113,4 +113,12 @@ pub struct WeightFigureArgs {
     /// Print the result as JSON
     #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
+}
+
+fn previous_help() -> String {
+    let weights: Vec<String> = PREVIOUS.iter().map(f64::to_string).collect();
+    format!(
+        "Previous weights, above 0 and below 1 (default: {}, as far as the format has them)",
+        weights.join(",")
+    )
 }

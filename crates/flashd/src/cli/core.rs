@@ -3,8 +3,8 @@
 use super::named::format_by;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, Error, FromArgMatches, Id};
-use flashd_spec::config::{CoreFields, CoreOption, Group, OPTIONS, Range};
-use flashd_spec::format::scaled_format;
+use flashd_spec::config::{CoreConfig, CoreFields, CoreOption, Design, Group, OPTIONS, Range};
+use flashd_spec::format::{Format, scaled_format};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -36,13 +36,37 @@ pub fn with_range(option: &CoreOption) -> String {
     format!("{}{numbers}", option.help)
 }
 
+/// The default in brackets.
+fn default(option: &CoreOption) -> String {
+    match option.default_words().as_str() {
+        "" | "off" => String::new(),
+        words => format!(" (default: {words})"),
+    }
+}
+
+/// The line of `-h`. Of defaults that depend on the format it has those in bf16.
+fn short_help(option: &CoreOption) -> String {
+    let short = option.about().short;
+    if short.is_empty() {
+        return String::new();
+    }
+    if !option.default_words().contains("; in ") {
+        return format!("{short}{}", default(option));
+    }
+    let in_bf16 = |design| {
+        let core = CoreConfig::new(design, 16, Format::BF16);
+        option.applies_to(&core).then(|| option.text(&option.in_force(&core)))
+    };
+    let words = match [Design::FlashD, Design::Fa2].map(in_bf16) {
+        [Some(flash_d), Some(fa2)] if flash_d != fa2 => format!("{flash_d}; fa2: {fa2}"),
+        [flash_d, fa2] => flash_d.or(fa2).unwrap_or_default(),
+    };
+    format!("{short} (default in bf16: {words})")
+}
+
 /// The line of `--help`: the same, and its default.
 fn help(option: &CoreOption) -> String {
-    let default = match option.default {
-        "" => String::new(),
-        default => format!(" (default: {default})"),
-    };
-    format!("{}{default}", with_range(option))
+    format!("{}{}", with_range(option), default(option))
 }
 
 /// The same with the words that it takes, and the reasons for one or the other.
@@ -62,7 +86,7 @@ fn arg(option: &'static CoreOption) -> Arg {
     let arg = Arg::new(option.field)
         .long(option.flag())
         .help_heading(about.group.heading())
-        .help(about.short)
+        .help(short_help(option))
         .hide_short_help(about.short.is_empty())
         .long_help(long_help(option));
     if option.is_switch() {

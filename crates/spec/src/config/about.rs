@@ -36,7 +36,7 @@ pub struct About {
     pub field: &'static str,
     /// Its group.
     pub group: Group,
-    /// The text of `-h`, which omits options with an empty one.
+    /// The text of `-h`, before the default; `-h` omits options with an empty one.
     pub short: &'static str,
     /// The reasons for each choice; empty if the row's own line is enough.
     pub why: &'static str,
@@ -68,7 +68,7 @@ pub static ABOUT: &[About] = &[
     About {
         field: "fa2",
         group: Group::Core,
-        short: "Datapath of FA2 (default: shared-scale)",
+        short: "Datapath of FA2",
         why: "shared-scale is the smallest FA2 with float lanes: one exponential, and one multiplier a lane, which \
     also does the final scale when it is idle. separate-scale (or default) is the textbook's datapath, with multipliers of its own \
     for the final scale. shared-log-reference is the smallest FA2 of all: fixed point, one multiplier a lane, and a reference that \
@@ -82,8 +82,8 @@ pub static ABOUT: &[About] = &[
     About {
         field: "update",
         group: Group::Core,
-        short: "Output update: ranged (default), fixed, rounded or fused",
-        why: "ranged, the default, holds o in fixed point below the largest exponent that its own lane has read. \
+        short: "Output update of FLASH-D",
+        why: "ranged holds o in fixed point below the largest exponent that its own lane has read. \
     o never leaves the range of the values, so this takes no guard bits and no final scale; channels of any size have the same \
     precision, and nothing is loaded with q. fixed holds all lanes below one exponent that comes with q: it is 4 % smaller, and \
     wrong in channels far smaller than the largest. rounded rounds difference, product and sum one by one; fp32 ships with it, \
@@ -101,7 +101,7 @@ pub static ABOUT: &[About] = &[
     About {
         field: "hold",
         group: Group::Core,
-        short: "Which steps leave o as it is (default: budget:9, fp16 budget:12; fa2: 12)",
+        short: "Which steps leave o as it is",
         why: "A held step leaves o as it is, and its value is never read. budget:F (FLASH-D, F from 4 to 22) \
     keeps the threshold on x = s - L in a register that rises as keys are held: all that is lost stays below 2 max|v| 2^-(F + 2), \
     0.1 % for F = 9, however many keys there are. It costs 1.3 % of the area at d = 16 and 0.1 % at d = 256. A number T holds a \
@@ -118,7 +118,7 @@ pub static ABOUT: &[About] = &[
     About {
         field: "format",
         group: Group::Formats,
-        short: "Format of q, k, v and o, such as fp8-e4m3 or int8 (default: bf16)",
+        short: "Format of q, k, v and o, such as fp8-e4m3 or int8",
         why: "Products are rounded once, and lanes keep the precision of the more precise of v and o. paper \
     and literal have one format for everything; --dot tree has one for q and k.",
     },

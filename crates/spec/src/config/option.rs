@@ -2,7 +2,7 @@
 
 use super::value::{OptionValue, Word, json};
 use super::*;
-use crate::format::{SCALE_ALIASES, Scales};
+use crate::format::{Format, SCALE_ALIASES, Scales};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ pub struct CoreOption {
     pub value_name: &'static str,
     /// Help in one line.
     pub help: &'static str,
-    /// The default as help names it; empty if help does not.
+    /// The default in words, where it follows from other options; empty if [`CoreOption::default_words`] computes it.
     pub default: &'static str,
     /// The numbers that it takes.
     pub range: Range,
@@ -97,6 +97,9 @@ pub(super) fn set<T: DeserializeOwned>(field: &mut T, value: &Value) {
 
 /// Setter of options that select the datapath, formats or lengths: these are set before all others.
 pub(super) fn with_the_datapath(_: &mut CoreConfig, _: &Value) {}
+
+/// The most values that the default of an option has in help, by format.
+const MOST_DEFAULTS: usize = 3;
 
 /// Which cores have an option, as a predicate and in words.
 pub type Applies = (fn(&CoreConfig) -> bool, &'static str);
@@ -181,6 +184,56 @@ impl CoreOption {
     /// Set if the core has this option.
     pub fn applies_to(&self, core: &CoreConfig) -> bool {
         (self.applies.0)(core)
+    }
+
+    /// The default for help: in words where the row has them, else the value in use in the default cores of both designs in each format.
+    /// `fa2:` precedes that of FA2 where both have the option with different values. Empty where every core must name it.
+    pub fn default_words(&self) -> String {
+        if !self.default.is_empty() || ["design", "d", "dk", "dv"].contains(&self.field) {
+            return self.default.to_string();
+        }
+        if self.is_switch() {
+            return "off".into();
+        }
+        let [flash_d, fa2] = Design::ALL.map(|design| self.default_by_format(design));
+        match (flash_d.is_empty(), fa2.is_empty()) {
+            (false, false) if flash_d != fa2 => format!("{flash_d}; fa2: {fa2}"),
+            (true, _) => fa2,
+            _ => flash_d,
+        }
+    }
+
+    /// The value in bf16, then the other values with the formats that have them: `ranged; in int8 and int4 fixed`. Of more than
+    /// [`MOST_DEFAULTS`] values only the first.
+    fn default_by_format(&self, design: Design) -> String {
+        let mut values: Vec<(String, Vec<&str>)> = Vec::new();
+        for (name, format) in Format::named() {
+            let core = CoreConfig::new(design, 16, format);
+            if !self.applies_to(&core) {
+                continue;
+            }
+            let value = self.text(&self.in_force(&core));
+            match values.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, formats)) => formats.push(name),
+                None => values.push((value, vec![name])),
+            }
+        }
+        let others = |(value, formats): &(String, Vec<&str>)| {
+            let (last, first) = formats.split_last().map_or(("", &[][..]), |(last, first)| (*last, first));
+            let joint = if first.is_empty() { String::new() } else { format!("{} and ", first.join(", ")) };
+            format!("in {joint}{last} {value}")
+        };
+        match values.as_slice() {
+            [] => String::new(),
+            [(first, formats), ..] if values.len() > MOST_DEFAULTS => format!("{first} in {}", formats[0]),
+            // Some options only exist in other formats than bf16.
+            [(_, formats), ..] if formats[0] != Format::NAMED[0].0 => {
+                values.iter().map(others).collect::<Vec<_>>().join("; ")
+            }
+            [(first, _), rest @ ..] => {
+                std::iter::once(first.clone()).chain(rest.iter().map(others)).collect::<Vec<_>>().join("; ")
+            }
+        }
     }
 
     /// The value as it is typed.
