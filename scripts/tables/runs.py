@@ -64,6 +64,9 @@ def _heads(context):
 
 def run_of(table, entry, context):
     """A run: a measured table, and all that its figures depend on."""
+    rows = [[[cell.text, *cell.values] for cell in row] for row in table.rows]
+    if entry.made_of:
+        return {"said": f"nothing is measured: made of the runs of {', '.join(entry.made_of)}", "rows": rows}
     number = lambda text: next(iter(re.findall(r"\d+(?:\.\d+)+", text)), "unknown")
     run = {"date": f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}", "commit": _commit(), "flashd": number(_printed([context.program, "--version"])),
            "tools": {VERSIONS[tool][0]: number(_printed(VERSIONS[tool][1])) for tool in entry.tools if tool in VERSIONS},
@@ -72,7 +75,7 @@ def run_of(table, entry, context):
         run["heads"] = _heads(context)
     if context.liberty is not None and entry.tools:
         run["liberty"] = {"asap7.lib": hashlib.sha256(context.liberty.read_bytes()).hexdigest()}
-    run["rows"] = [[[cell.text, *cell.values] for cell in row] for row in table.rows]
+    run["rows"] = rows
     return run
 
 

@@ -94,7 +94,7 @@ def of_runs(runs):
     """The table of what scripts/bench wrote."""
     find = lambda core, queries, threads: next(r for r in runs if (r["core"], r["queries"], r["threads"]) == (core, queries, threads))
     table = Table(["core, d", "64 queries", "over Verilator", "of plain f32", "one query", "over Verilator", "of plain f32",
-                   "two threads over one (plain f32)", "RustHDL's sweeps, 1000 keys/s"], labels=1)
+                   "two threads over one (plain f32)", "reference simulator, 1000 keys/s"], labels=1)
     for core in dict.fromkeys(run["core"] for run in runs):
         cells = []
         for queries in (64, 1):

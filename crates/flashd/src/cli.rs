@@ -174,7 +174,8 @@ pub enum EngineArg {
     /// The RTL in lock-step with the model: machine code made from the RustHDL design in milliseconds
     #[value(alias = "cycle")]
     Compiled,
-    /// The same by RustHDL's own sweeps, which the compiled engine is checked against; slower
+    /// The same by this project's reference simulator of the described design, which the compiled engine is checked against; slower. RustHDL's
+    /// own simulation is not run
     #[value(name = "rusthdl")]
     RustHdl,
     /// The bit-exact model alone, in vector instructions: the same results and counts, thousands of times faster

@@ -65,7 +65,7 @@ pub mod rates {
     pub const LOCKSTEP_ELEMENT: f64 = 1e-8;
     /// An element of a key or value of 16 queries in the bit-exact model.
     pub const MODEL_ELEMENT: f64 = 3e-9;
-    /// How much slower RustHDL's sweeps are.
+    /// How much slower the reference simulator of `--engine rusthdl` is.
     pub const RUSTHDL: f64 = 20.0;
     /// A random configuration through all checks.
     pub const RANDOM: f64 = 5.0;

@@ -16,7 +16,7 @@ pub enum RtlEngine {
     /// The design as word operations over vectors, in machine code: [`flashd_compiled`].
     #[default]
     Compiled,
-    /// The sweeps over the RustHDL blocks: [`Circuit`]. The reference, and slower.
+    /// The event-driven simulator of the described design: [`Circuit`]. The reference, and slower.
     RustHdl,
 }
 

@@ -12,7 +12,7 @@
 //! | `rtl` | the compiled engine on the RTL, driven like Verilator's |
 //! | `beside` | the same with 64 stimuli beside each other, which share the queries |
 //! | `lockstep` | the compiled engine with the comparison of every cycle |
-//! | `rusthdl` | RustHDL's sweeps over the RTL |
+//! | `rusthdl` | the reference simulator of the RTL |
 //!
 //! A measurement runs an engine again and again until the window is over (0.3 s unless told); Verilator's bench runs
 //! once. Times are those of a run in the least of the repeated measurements, in seconds of processor time with one

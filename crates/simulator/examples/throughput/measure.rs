@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
 
-/// Queries and keys of the run in RustHDL's sweeps, which are slow.
+/// Queries and keys of the run in the reference simulator, which is slow.
 const SLOW_STREAM: (usize, usize) = (8, 512);
 /// The engines, all of them by default.
 const ENGINES: [&str; 7] = ["vector", "model", "plain", "rtl", "beside", "lockstep", "rusthdl"];

@@ -313,7 +313,7 @@ pub struct Player<'a> {
 /// Runs beside each other in the engine for several.
 pub const BESIDE: usize = 64;
 
-/// The compiled engine, alone or with [`BESIDE`] runs, or RustHDL's sweeps. `isa` names the vector instructions.
+/// The compiled engine, alone or with [`BESIDE`] runs, or the reference simulator. `isa` names the vector instructions.
 pub fn player<'a, T: Copy + Into<u64>>(
     engine: &str,
     config: &CoreConfig,
