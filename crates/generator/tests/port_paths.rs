@@ -1,7 +1,7 @@
 //! The combinational paths that a manifest states for each port, against the netlist that Yosys reads from the emitted Verilog.
 
-use flashd_generator::{GeneratedFile, Port, array_files, axis_files, core_files, split_files_in};
 use flashd_generator::{Emission, PortPaths};
+use flashd_generator::{GeneratedFile, Port, array_files, axis_files, core_files, split_files_in};
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, WrapperConfig};
 use flashd_spec::format::Format;
 use serde_json::Value;
