@@ -11,8 +11,8 @@ use crate::scalar::Scalar;
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::{Arithmetic, CoreConfig, Design, Fa2Variant, LaneBits, Update};
 use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::numerics::Numerics;
 use flashd_spec::numerics::merge_numerics;
-use flashd_spec::numerics::{Numerics, SUM_GUARD_BITS};
 
 /// The merge of a core's partial results. Like [`crate::Model`], it shares no arithmetic with the hardware description.
 pub struct Merge {
@@ -196,7 +196,7 @@ impl Merge {
             exponent << bits | (sum >> u32::from(carry)) as u64 & ones(bits)
         });
         let state = PartialState { scalars: [m as u64 & ones(m_bits), l], o: o.collect() };
-        (state, !follows && l > 1 << (SUM_GUARD_BITS + n.state_fraction))
+        (state, !follows && l > 1 << (n.key_bits + n.state_fraction))
     }
 
     fn float(&self, op: FloatOp, intermediate: Format, a: &PartialState, b: &PartialState) -> Vec<u64> {

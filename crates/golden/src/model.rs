@@ -160,7 +160,7 @@ impl Model {
             Datapath::Fa2(Fa2Variant::Fixed | Fa2Variant::LogReference) => {
                 let reference = if n.log_reference { Reference::Sum } else { Reference::Maximum };
                 let recurrence = Fa2Fixed::new(n, reference, n.factor_significand);
-                self.sum_lanes(input, &recurrence, reference.guard_bits(), carriers)
+                self.sum_lanes(input, &recurrence, reference.guard_bits(n.key_bits), carriers)
             }
             Datapath::Fa2(Fa2Variant::SharedLogReference) => {
                 self.sum_lanes(input, &SharedLog::new(n), LOG_REFERENCE_GUARD_BITS, carriers)

@@ -63,7 +63,7 @@ pub struct QueryResult {
     pub o: Vec<u64>,
     /// An operand that was read is Inf or NaN.
     pub invalid: bool,
-    /// Fixed-point lanes: a value that was read is beyond `v_exponent`, or FA2's fixed-point sum exceeded 65,536.
+    /// Fixed-point lanes: a value that was read is beyond `v_exponent`, or FA2's fixed-point sum exceeded `2^G` for the core's most keys.
     pub overflow: bool,
     /// The query saw no key, all being masked: `o` is zero, and neither `invalid` nor `overflow` is set.
     pub empty: bool,

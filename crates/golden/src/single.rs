@@ -86,6 +86,11 @@ pub fn fa2_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, w: u
     let reference = if follows_the_sum { Reference::Sum } else { Reference::Maximum };
     let op = SumOp { delta, e: Factor::from_record(w, lane.w), up: reference.up() };
     // A step does not use the bits that a result keeps: any will do.
-    let lanes = SumLanes::<f64, i64>::new(config.products(), lane, reference.guard_bits(), (lane.o, false));
+    let lanes = SumLanes::<f64, i64>::new(
+        config.products(),
+        lane,
+        reference.guard_bits(config.key_bits()),
+        (lane.o, false),
+    );
     step(&lanes, op, o, v, v_exponent)
 }

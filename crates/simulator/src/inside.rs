@@ -46,7 +46,7 @@ impl InsideSchedule {
             in_format: config.follows_the_paper(),
             format: config.format,
             score_fraction: config.score_fraction_bits,
-            state_fraction: config.state_fraction_bits,
+            state_fraction: config.state_fraction(),
             signals: inside[..inside.len() / cores.max(1)].iter().map(signal).collect(),
         }
     }

@@ -5,6 +5,7 @@ mod array;
 mod conflict;
 mod datapath;
 mod fields;
+mod keys;
 mod kinds;
 mod lists;
 mod name;
@@ -17,11 +18,14 @@ mod wrapper;
 
 pub use crate::format::Scale;
 pub use about::{ABOUT, About, Group};
-pub use array::{ArrayConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
+pub use array::{ArrayConfig, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
 pub use datapath::{
     Arithmetic, Datapath, Fa2Variant, FlashDVariant, HoldRules, KINDS, Kind, LAZY_SLACK, WidestScalar,
 };
 pub use fields::CoreFields;
+pub use keys::{
+    ACCUMULATOR_GUARD_BITS, DEFAULT_MAX_KEYS, HOLD_RANGE, MAX_KEYS_RANGE, STATE_FRACTION_RANGE, too_long,
+};
 pub use kinds::{Accumulator, Design, Dot, Hold, LaneBits, Lengths, Update, WeightUnit};
 pub use option::{Applies, CoreOption, Range};
 pub use options::OPTIONS;
@@ -31,7 +35,7 @@ pub use value::{OptionValue, Word};
 pub use wrapper::{Carried, DEFAULT_BEAT_BITS, STREAM_LATENCY, StreamWords, Values, WrapperConfig};
 
 use crate::format::{Encodings, Format, Formats, Scales, Words};
-use crate::numerics::{BUDGET_STATE_FRACTION, LOG_SUM_GUARD_BITS, SUM_GUARD_BITS, SUM_INTEGER_BITS};
+use crate::numerics::LOG_SUM_GUARD_BITS;
 use serde::{Deserialize, Serialize};
 
 /// Configuration of one core. [`CoreConfig::new`] gives the shipped defaults; [`CoreConfig::validate`]
@@ -45,6 +49,8 @@ pub struct CoreConfig {
     pub d: usize,
     /// Elements of a value and of a result, d_v, if it differs from d_k.
     pub dv: Option<usize>,
+    /// The most keys of a query, N. Every width that depends on the number of keys follows from it ([`CoreConfig::key_bits`]).
+    pub max_keys: usize,
     /// Format of q, and the default for k, v and o.
     pub format: Format,
     /// Format of k, if it differs from that of q.
@@ -94,8 +100,8 @@ pub struct CoreConfig {
     pub score_integer_bits: u32,
     /// Fraction bits of the fixed-point score.
     pub score_fraction_bits: u32,
-    /// Fraction bits of the scalar state (log-sum-exp, running sum).
-    pub state_fraction_bits: u32,
+    /// Fraction bits of the scalar state (log-sum-exp, running sum); by default [`CoreConfig::state_fraction`].
+    pub state_fraction_bits: Option<u32>,
 }
 
 /// Default cycles from `v_ren` to the value.
@@ -115,15 +121,12 @@ pub const WEIGHT_BITS_RANGE: (u32, u32) = (3, 16);
 pub const DEFAULT_BUDGET: u32 = 9;
 /// Default budget in lanes of more bits, half an ulp of o in fp16.
 const FINE_BUDGET: u32 = 12;
-/// Default threshold T of the hold rule, for datapaths without a budget.
+/// Threshold T of the cores that lists and reports have with one; a core without a budget has a default that follows its most keys.
 pub const DEFAULT_HOLD: f64 = 12.0;
 /// Fewest and most fraction bits F of `budget:F`.
 pub const BUDGET_FRACTIONS: (u32, u32) = (4, 22);
 /// The paper's static rule updates only for `D = s_i - s_{i-1}` within these limits.
 pub const STATIC_HOLD: (f64, f64) = (-6.0, 11.0);
-/// Default fraction bits of the accumulator beyond the format's. With 0, both designs lose the sum of many small updates, and FLASH-D loses more. With 3,
-/// FLASH-D's mean error on real traces is up to 1.054 times FA2's in bf16; with 4, up to 1.037 times, and both errors are smaller.
-pub const ACCUMULATOR_GUARD_BITS: u32 = 4;
 /// Fewest and most cycles from `v_ren` to the value.
 pub const VALUE_LATENCY_RANGE: (u32, u32) = (1, 16);
 /// Smallest and largest `score_shift`.
@@ -144,6 +147,7 @@ impl CoreConfig {
             datapath,
             d,
             dv: None,
+            max_keys: DEFAULT_MAX_KEYS,
             format,
             k_format: None,
             v_format: None,
@@ -167,7 +171,7 @@ impl CoreConfig {
             score_shift: None,
             score_integer_bits: DEFAULT_SCORE_INTEGER_BITS,
             score_fraction_bits: DEFAULT_SCORE_FRACTION[fine],
-            state_fraction_bits: 18,
+            state_fraction_bits: None,
         }
     }
 
@@ -240,11 +244,6 @@ impl CoreConfig {
         self.kind().fa2
     }
 
-    /// Set if the state has enough fraction bits for a hold budget.
-    fn has_room_for_a_budget(&self) -> bool {
-        self.state_fraction_bits >= BUDGET_STATE_FRACTION
-    }
-
     /// Set if the output lanes compute in fixed point.
     pub fn has_fixed_lanes(&self) -> bool {
         matches!(self.kind().arithmetic, Arithmetic::Fixed | Arithmetic::Ranged)
@@ -307,7 +306,7 @@ impl CoreConfig {
 
     /// Widths of fixed-point lanes, as configured or the datapath's default for these formats.
     pub fn lane_bits(&self) -> LaneBits {
-        self.lane.unwrap_or_else(|| (self.kind().lane)(self.products()))
+        self.lane.unwrap_or_else(|| (self.kind().lane)(self.products(), self.key_bits()))
     }
 
     /// Ratio of the largest to the smallest channel of V at which the smallest channel's values keep the format's precision down to a quarter of that channel's
@@ -339,7 +338,7 @@ impl CoreConfig {
     pub fn hold(&self) -> Hold {
         self.hold.unwrap_or(match self.kind().hold {
             HoldRules::Budget if self.has_room_for_a_budget() => Hold::Budget(self.default_budget()),
-            HoldRules::Budget | HoldRules::Threshold => Hold::Below(DEFAULT_HOLD),
+            HoldRules::Budget | HoldRules::Threshold => Hold::Below(self.default_threshold()),
             HoldRules::Static => Hold::Static,
             HoldRules::Never => Hold::None,
         })
@@ -348,32 +347,6 @@ impl CoreConfig {
     /// Set for the datapaths that follow the paper literally, with every operation rounded to the format: FLASH-D `paper` and FA2 `literal`.
     pub fn follows_the_paper(&self) -> bool {
         self.kind().arithmetic == Arithmetic::Letter
-    }
-
-    /// Fraction bits of the accumulator: as configured, else [`ACCUMULATOR_GUARD_BITS`] more than the wider of v and o in both designs, and no more than these
-    /// in the paper-literal datapaths.
-    pub fn accumulator_fraction(&self) -> u32 {
-        let lanes = self.products().lane_precision() - 1;
-        match self.accumulator {
-            Some(Accumulator::Fraction(bits)) => bits,
-            Some(Accumulator::Format) => lanes,
-            Some(Accumulator::Float(format)) => format.fraction_bits,
-            None if self.follows_the_paper() => lanes,
-            None => (lanes + ACCUMULATOR_GUARD_BITS).min(23),
-        }
-    }
-
-    /// Float format of the accumulator. If exponentials may exceed 1, formats with few exponent bits get one more, so that 65,536 of the largest exponentials
-    /// times values up to 1 fit.
-    pub fn accumulator_format(&self) -> Format {
-        let base = self.products().lane_exponents();
-        let grows = self.kind().slack > 0 && base.exponent_bits < Format::BF16.exponent_bits;
-        match (self.accumulator, self.accumulator_fraction()) {
-            (Some(Accumulator::Float(format)), _) => format,
-            (None | Some(Accumulator::Fraction(_)), bits) if grows => base.intermediate(bits),
-            (_, bits) if bits != base.fraction_bits => base.accumulator(bits),
-            _ => base,
-        }
     }
 
     /// Width of an accumulator in a partial result. In ranged lanes the exponent field stands above the number.
@@ -387,14 +360,14 @@ impl CoreConfig {
         }
     }
 
-    /// Guard bits of FA2's fixed-point accumulators above the value. l stays below 2 in the log-reference datapaths and in `ranged`, and reaches at most 65,536 in `fixed`.
+    /// Guard bits of FA2's fixed-point accumulators above the value. l stays below 2 in the log-reference datapaths and in `ranged`, and reaches at most N in `fixed`.
     /// FLASH-D needs none.
     pub fn sum_guard_bits(&self) -> u32 {
         match self.fa2() {
             Some(Fa2Variant::LogReference | Fa2Variant::SharedLogReference | Fa2Variant::Ranged) => {
                 LOG_SUM_GUARD_BITS
             }
-            Some(Fa2Variant::Fixed) => SUM_GUARD_BITS,
+            Some(Fa2Variant::Fixed) => self.key_bits(),
             _ => 0,
         }
     }

@@ -329,6 +329,17 @@ impl Format {
         }
     }
 
+    /// Format of a sum that may be `2^octaves` times the largest number: the same bias, and exponent bits that reach so far; `fraction_bits` of fraction, no
+    /// specials. Eight exponent bits reach far beyond any value and stay.
+    pub const fn sum(&self, fraction_bits: u32, octaves: u32) -> Format {
+        let reaches = crate::bits::bits_for(self.exponent_mask() + octaves as u64);
+        let sum = self.accumulator(fraction_bits);
+        match self.exponent_bits < Format::BF16.exponent_bits {
+            true => Format { exponent_bits: reaches, specials: Specials::None, ..sum },
+            false => sum,
+        }
+    }
+
     /// Format of an intermediate result that does not saturate (a difference, a product): one exponent bit more with the same bias, so that twice the largest
     /// value fits; `fraction_bits` of fraction, no specials.
     pub const fn intermediate(&self, fraction_bits: u32) -> Format {

@@ -5,7 +5,7 @@
 //!  state  L   | sign | IS + 1 integer | FL fraction             |
 //!  x = s - L  | sign | IS + 2 integer | FL fraction             |
 //!  |x|    t          | OB octave: k   | B fraction: f |          saturates where 2^-t has vanished
-//!  sum    l          | 17 integer     | FL fraction             | saturates
+//!  sum    l          | G + 1 integer  | FL fraction             | saturates; G = ceil(log2 N) for N keys
 //! ```
 //!
 //! In `paper` and `literal`, scores and states are in the format and arguments are natural, with IA integer and B fraction bits; a multiplication by log2(e)
@@ -16,8 +16,8 @@ mod state;
 mod sum;
 mod tables;
 
-pub use budget::{BUDGET_REGISTER, BUDGET_RESERVE, BUDGET_STATE_FRACTION, BudgetNumerics};
-pub use sum::{LOG_SUM_GUARD_BITS, SUM_GUARD_BITS, SUM_INTEGER_BITS};
+pub use budget::{BUDGET_RESERVE, BudgetNumerics};
+pub use sum::LOG_SUM_GUARD_BITS;
 pub use tables::{ExpNumerics, ReciprocalNumerics};
 
 use crate::bits::bits_for;
@@ -122,6 +122,8 @@ pub struct Numerics {
     pub tree_levels: u32,
     /// Exponent of the power of two that scales the dot product.
     pub score_shift: i32,
+    /// Bits G of the number of keys: `ceil(log2 N)`.
+    pub key_bits: u32,
     /// Integer bits IS of the score.
     pub score_integer: u32,
     /// Fraction bits FS of the score.
@@ -164,7 +166,7 @@ impl Numerics {
             dot: config.dot(),
             dot_guard: tree_levels.div_ceil(2).saturating_sub(NATURAL_SCORE_GUARD_BITS),
             octave_bits: {
-                let vanished = vanished_octave((!fixed_lanes).then_some(weight), config.state_fraction_bits);
+                let vanished = vanished_octave((!fixed_lanes).then_some(weight), config.state_fraction());
                 bits_for((vanished + config.kind().slack).into())
             },
             slack: config.kind().slack,
@@ -185,9 +187,10 @@ impl Numerics {
             product: accumulator.intermediate(accumulator.fraction_bits + UPDATE_GUARD_BITS),
             tree_levels,
             score_shift: config.score_shift(),
+            key_bits: config.key_bits(),
             score_integer: config.score_integer_bits,
             score_fraction: config.score_fraction_bits,
-            state_fraction: config.state_fraction_bits,
+            state_fraction: config.state_fraction(),
             hold_threshold: match hold {
                 Hold::Below(t) => {
                     let unit = (config.score_fraction_bits as f64).exp2();
@@ -196,7 +199,7 @@ impl Numerics {
                 Hold::None | Hold::Static | Hold::Budget(_) => None,
             },
             budget: match hold {
-                Hold::Budget(fraction) => Some(BudgetNumerics::new(fraction)),
+                Hold::Budget(fraction) => Some(BudgetNumerics::new(fraction, config.key_bits())),
                 _ => None,
             },
             masks: config.masks,
@@ -208,10 +211,7 @@ impl Numerics {
             bias: config.bias,
             value_latency: config.value_latency,
             static_hold: hold == Hold::Static,
-            exp: ExpNumerics::new(
-                config.segments,
-                argument_integer_bits(formats.v, config.state_fraction_bits),
-            ),
+            exp: ExpNumerics::new(config.segments, argument_integer_bits(formats.v, config.state_fraction())),
             reciprocal: ReciprocalNumerics::new(formats.o.precision()),
         }
     }
@@ -255,7 +255,7 @@ impl Numerics {
         1 + self.score_integer + self.score_fraction
     }
 
-    /// Width of the signed state L, `1 + (IS + 1) + FL`. L cannot overflow: `|s| <= 2^IS` and `log2 65536 = 16 < 2^IS`.
+    /// Width of the signed state L, `1 + (IS + 1) + FL`. L cannot overflow: `|s| <= 2^IS` and `log2 N <= 20 < 2^IS`.
     pub fn state_bits(&self) -> u32 {
         2 + self.score_integer + self.state_fraction
     }
@@ -296,9 +296,14 @@ impl Numerics {
         self.state_fraction + 1
     }
 
-    /// Width of FA2's l: 65,536 scores, each `slack` octaves above the reference, give exactly `2^(16 + slack)`.
+    /// Integer bits of FA2's l: `2^G` equal scores give exactly `2^G`.
+    pub fn sum_integer_bits(&self) -> u32 {
+        self.key_bits + 1
+    }
+
+    /// Width of FA2's l: `2^G` scores, each `slack` octaves above the reference, give exactly `2^(G + slack)`.
     pub fn sum_bits(&self) -> u32 {
-        SUM_INTEGER_BITS + self.slack + self.state_fraction
+        self.sum_integer_bits() + self.slack + self.state_fraction
     }
 
     /// Width of the widest scalar of the state.

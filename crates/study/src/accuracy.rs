@@ -17,7 +17,7 @@ use crate::errors::Encoded;
 use crate::grid::stem;
 use crate::hardware::{HardwareCheck, check};
 use crate::heads::{Head, Heads, HeadsError, capped, with_sink};
-use flashd_golden::Model;
+use flashd_golden::VectorModel;
 use flashd_golden::f64_attention::scores;
 use flashd_simulator::{Accuracy, RunError};
 use flashd_spec::config::{ConfigError, CoreConfig, Design};
@@ -148,7 +148,7 @@ pub(crate) fn on_head(
     let mut models = Vec::new();
     for core in cores {
         let fitted = of_encodings(core, encodings).and_then(|()| encoded.fitted(core));
-        models.push(Model::new(&fitted.map_err(|error| invalid(core, error))?));
+        models.push(VectorModel::new(&fitted.map_err(|error| invalid(core, error))?));
     }
     let scores = rounded_scores(encoded);
     let mut rounding: Option<Accuracy> = None;

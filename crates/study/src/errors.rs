@@ -1,7 +1,7 @@
 //! Errors of any configuration on recorded heads.
 
 use crate::heads::{Head, Heads, HeadsError};
-use flashd_golden::{Model, QueryResult};
+use flashd_golden::{QueryResult, VectorModel};
 use flashd_simulator::Accuracy;
 use flashd_spec::config::{ConfigError, CoreConfig};
 use flashd_spec::format::Encodings;
@@ -88,6 +88,12 @@ impl<'a> Encoded<'a> {
         })
     }
 
+    /// Only with the power of two for V that fills the range most: the one that `simulate` takes.
+    pub(crate) fn filling(mut self) -> Self {
+        self.scalings.truncate(1);
+        self
+    }
+
     /// The number that an element of a result stands for, by its place in the result.
     pub(crate) fn result(&self, scaling: &Scaling, i: usize, o: u64) -> f64 {
         self.channels.result(scaling, self.encodings.formats.o, i, o)
@@ -117,12 +123,14 @@ impl<'a> Encoded<'a> {
     }
 
     /// The bit-exact model's results.
-    pub(crate) fn run(&self, model: &Model, v: &[u64]) -> Vec<QueryResult> {
+    pub(crate) fn run(&self, model: &VectorModel, v: &[u64]) -> Vec<QueryResult> {
         let (head, k) = (self.head, &self.k);
         let lengths = &head.lengths;
         let bias = |place: usize, key: usize| head.bias(place, key);
         let run = |k, v, lengths, biases| {
-            model.run(flashd_golden::Head { biases, ..flashd_golden::Head::new(&self.q, k, v, lengths) })
+            model
+                .run(flashd_golden::Head { biases, ..flashd_golden::Head::new(&self.q, k, v, lengths) })
+                .results
         };
         let Some(sink) = head.scores.sink else {
             return run(k, v, lengths, if head.adds() { Some(&bias) } else { None });
@@ -139,7 +147,7 @@ impl<'a> Encoded<'a> {
     /// Errors with the power of two of V that suits the configuration best: FLASH-D can fill the range of a narrow
     /// format, an unnormalised accumulator cannot.
     fn errors(&self, config: &CoreConfig, values: &[Vec<u64>]) -> Result<Accuracy, ConfigError> {
-        let model = Model::new(&self.fitted(config)?);
+        let model = VectorModel::new(&self.fitted(config)?);
         let candidates: Vec<Accuracy> = self
             .scalings
             .par_iter()

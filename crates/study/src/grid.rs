@@ -41,7 +41,7 @@ pub enum GridError {
 }
 
 /// The default grid of a vector length and format: every variant of both designs, the float lanes with accumulators of
-/// 3 to 5 fraction bits more than the format, the fixed-point lanes with widths around the format's precision p.
+/// 3 to 5 fraction bits more than the format and of about the bits that their most keys need, the fixed-point lanes with widths around the format's precision p.
 pub fn default_grid(d: usize, format: Format) -> Vec<CoreConfig> {
     let p = format.precision();
     let mut cores = CoreConfig::variants(d, format);
@@ -63,8 +63,11 @@ pub fn default_grid(d: usize, format: Format) -> Vec<CoreConfig> {
                 }
             }
         } else if !config.follows_the_paper() {
-            for bits in ACCUMULATOR_GUARD_BITS - 1..=ACCUMULATOR_GUARD_BITS + 1 {
-                let accumulator = Some(Accumulator::Fraction(format.fraction_bits + bits));
+            let few = (ACCUMULATOR_GUARD_BITS - 1..=ACCUMULATOR_GUARD_BITS + 1)
+                .map(|bits| format.fraction_bits + bits);
+            let enough = config.accumulator_fraction();
+            for bits in few.chain([enough - 1, enough + 1]) {
+                let accumulator = Some(Accumulator::Fraction(bits));
                 cores.push(CoreConfig { accumulator, ..config.clone() });
             }
         }

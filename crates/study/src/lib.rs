@@ -44,6 +44,7 @@ mod heads;
 pub mod accuracy;
 pub mod channels;
 pub mod equal;
+pub mod equal_error;
 pub mod lengths;
 pub mod skips;
 pub mod weight;

@@ -102,7 +102,7 @@ mod tests {
                 score_shift: Some(-3),
                 score_integer_bits: 7,
                 score_fraction_bits: 9,
-                state_fraction_bits: 17,
+                state_fraction_bits: Some(17),
                 ..flash_d.clone()
             },
             CoreConfig { datapath: FlashDVariant::Paper.into(), hold: Some(Hold::Static), ..flash_d },

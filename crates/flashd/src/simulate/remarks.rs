@@ -4,7 +4,7 @@ use crate::cli::SimulateArgs;
 use crate::output::{percent, table};
 use flashd_golden::QueryResult;
 use flashd_simulator::{Accuracy, Prepared, Reference};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{CoreConfig, too_long};
 use flashd_spec::format::Format;
 use flashd_workload::channel_limit;
 use serde::Serialize;
@@ -20,6 +20,10 @@ pub(super) struct Remarks {
     pub overflowed_queries: usize,
     /// Elements of q, k and v that saturated when they were rounded.
     pub saturated_inputs: [usize; 3],
+    /// The most keys that a query sees.
+    pub longest_query: usize,
+    /// The number of keys that the core is built for.
+    pub max_keys: usize,
     /// Elements of results that are the largest number of their format, where values can be beyond it. `None` where they cannot.
     pub results_at_limit: Option<usize>,
     /// The format of results.
@@ -56,6 +60,8 @@ impl Remarks {
             empty_queries: count(|result| result.empty),
             overflowed_queries: count(|result| result.overflow),
             saturated_inputs: prepared.saturated_inputs,
+            longest_query: prepared.workload.longest(),
+            max_keys: core.max_keys,
             smooth_k: args.smooth_k,
             channel_spread: reference.magnitudes.spread(),
             channel_spread_held: core.channel_spread(),
@@ -78,6 +84,9 @@ impl Remarks {
         if self.overflowed_queries > 0 {
             let error = format!("{} queries beyond the range of the lanes", self.overflowed_queries);
             rows.push(["error".into(), error]);
+        }
+        if let Some(warning) = too_long(self.longest_query, self.max_keys) {
+            rows.push(["warning".into(), warning]);
         }
         if self.saturated_inputs.iter().any(|&n| n > 0) {
             let [q, k, v] = self.saturated_inputs;

@@ -5,7 +5,7 @@ use super::{Decision, FixedScore, KeyScore, Recurrence};
 use crate::base2::{Base2, Factor, round_half_up};
 use crate::lanes::{Division, SumOp};
 use flashd_spec::bits::{ones, signed};
-use flashd_spec::numerics::{Numerics, ReciprocalNumerics, SUM_GUARD_BITS};
+use flashd_spec::numerics::{Numerics, ReciprocalNumerics};
 
 /// The power of two to which the sums are relative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +21,9 @@ pub(crate) const LOG_REFERENCE_GUARD_BITS: u32 = 2;
 
 impl Reference {
     /// Bits of the accumulator above the values'.
-    pub(crate) fn guard_bits(self) -> u32 {
+    pub(crate) fn guard_bits(self, key_bits: u32) -> u32 {
         match self {
-            Reference::Maximum => SUM_GUARD_BITS,
+            Reference::Maximum => key_bits,
             Reference::Sum => LOG_REFERENCE_GUARD_BITS,
         }
     }
@@ -50,6 +50,7 @@ pub(crate) struct Fa2Fixed {
     reciprocal: ReciprocalNumerics,
     score_fraction: u32,
     state_fraction: u32,
+    key_bits: u32,
     largest_sum: i64,
     hold: Option<i64>,
     /// Significand bits of the exponential.
@@ -74,10 +75,11 @@ impl Fa2Fixed {
             reciprocal: n.reciprocal.clone(),
             score_fraction: n.score_fraction,
             state_fraction: n.state_fraction,
+            key_bits: n.key_bits,
             largest_sum: (1 << n.sum_bits()) - 1,
             hold: n.hold_threshold.map(|t| -(t as i64)),
             factor_bits,
-            // An integer from -2^IS to 2^IS, plus 16 octaves for l above that.
+            // An integer from -2^IS to 2^IS, plus the octaves of l above that.
             reference_bits: n.score_integer + 2,
         }
     }
@@ -150,7 +152,7 @@ impl Recurrence for Fa2Fixed {
                 Decision::update(s, distance(old.reference), w, change.delta > 0, op)
             }
         };
-        let overflow = change.state.l > 1 << (SUM_GUARD_BITS + self.state_fraction);
+        let overflow = change.state.l > 1 << (self.key_bits + self.state_fraction);
         (change.state, Decision { overflow, ..decision })
     }
 

@@ -40,7 +40,7 @@ impl SharedLog {
             state_fraction: n.state_fraction,
             hold: n.hold_threshold.map(|t| -(t as i64)),
             factor_bits: n.factor_significand,
-            // A score, plus 16 octaves for l above it.
+            // A score, plus the octaves of l above it.
             reference_bits: n.score_bits() + 1,
         }
     }

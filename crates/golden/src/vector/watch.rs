@@ -136,7 +136,7 @@ impl StepUnits {
     /// The units of a core; the configuration must be valid.
     pub fn new(config: &CoreConfig) -> StepUnits {
         let lse = config.weight() == Some(WeightUnit::Lse);
-        let argument = if lse { config.state_fraction_bits } else { config.score_fraction_bits };
+        let argument = if lse { config.state_fraction() } else { config.score_fraction_bits };
         let float = config.kind().arithmetic == Arithmetic::Float;
         let as_factor = config.update() == Some(Update::Fused) || config.kind().scales_in_lane;
         let rounded = config.follows_the_paper() || float && !as_factor;

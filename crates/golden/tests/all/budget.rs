@@ -5,7 +5,7 @@ use flashd_golden::family::{CoarseBudget, CoarseDecay, HoldRule, held_error_boun
 use flashd_golden::{Action, Head, Model, Step, decode};
 use flashd_spec::config::{CoreConfig, Design, FlashDVariant, Hold, LaneBits};
 use flashd_spec::format::Format;
-use flashd_spec::numerics::{BUDGET_REGISTER, BUDGET_RESERVE};
+use flashd_spec::numerics::BUDGET_RESERVE;
 use rand::RngExt;
 use std::f64::consts::LN_2;
 
@@ -57,12 +57,12 @@ fn cores_hold_what_the_rule_in_f64_holds() {
     let mut rng = rng(91);
     for fraction in [4, 9, 14, 22] {
         let config = core(fraction);
-        let unit = (-f64::from(config.state_fraction_bits)).exp2();
+        let unit = (-f64::from(config.state_fraction())).exp2();
         let (mut held, mut closed) = (0, 0);
         for _ in 0..40 {
             let s = scores(&mut rng, 500);
             let steps = steps(&config, &s);
-            let mut rule = CoarseBudget::new(fraction, BUDGET_RESERVE, BUDGET_REGISTER, CoarseDecay::Shift);
+            let mut rule = CoarseBudget::new(fraction, BUDGET_RESERVE, config.key_bits(), CoarseDecay::Shift);
             rule.begin(s[0]);
             assert_eq!(steps[0].action, Action::Load);
             for (step, s) in steps.iter().zip(&s).skip(1) {
@@ -71,7 +71,7 @@ fn cores_hold_what_the_rule_in_f64_holds() {
                 let holds = step.action == Action::Hold;
                 assert_eq!(rule.holds(*s, x * LN_2), holds, "f = {fraction}, x = {x}");
                 held += u32::from(holds);
-                closed += u32::from(!holds && x < -f64::from(fraction + 2 + BUDGET_REGISTER));
+                closed += u32::from(!holds && x < -f64::from(fraction + 2 + config.key_bits()));
             }
         }
         assert!(held > 1000 && closed > 10, "f = {fraction}: {held} held, {closed} with nothing left");
@@ -80,8 +80,8 @@ fn cores_hold_what_the_rule_in_f64_holds() {
 
 /// The held mass, `sum of 2^(s - L)` with the core's own L: the largest after any key.
 fn lost(config: &CoreConfig, steps: &[Step]) -> f64 {
-    let align = config.state_fraction_bits - config.score_fraction_bits;
-    let unit = (-f64::from(config.state_fraction_bits)).exp2();
+    let align = config.state_fraction() - config.score_fraction_bits;
+    let unit = (-f64::from(config.state_fraction())).exp2();
     let (mut mass, mut most, mut l) = (0.0f64, 0.0f64, steps[0].s << align);
     for step in &steps[1..] {
         let now = (step.s << align) - step.x;
@@ -100,7 +100,7 @@ fn what_cores_hold_stays_within_the_budget() {
     let mut rng = rng(92);
     let mut nearest = 0.0f64;
     for (fraction, segments, state) in [(4, 4, 14), (9, 8, 18), (9, 32, 14), (12, 16, 20), (22, 8, 18)] {
-        let config = CoreConfig { segments, state_fraction_bits: state, ..core(fraction) };
+        let config = CoreConfig { segments, state_fraction_bits: Some(state), ..core(fraction) };
         let budget = (-f64::from(fraction + 2)).exp2();
         for round in 0..60 {
             let mut s = scores(&mut rng, 500);
@@ -127,7 +127,7 @@ fn the_error_is_below_the_bound_for_65536_keys() {
         lane,
         datapath: FlashDVariant::Fixed.into(),
         hold: Some(hold),
-        state_fraction_bits: 26,
+        state_fraction_bits: Some(26),
         segments: 32,
         ..core(9)
     };

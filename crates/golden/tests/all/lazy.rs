@@ -52,7 +52,7 @@ fn the_reference_moves_where_a_score_is_beyond_the_slack() {
 fn a_first_key_counts_one_and_sums_are_shifted() {
     for format in FORMATS {
         let config = lazy(format);
-        let one = 1u64 << config.state_fraction_bits;
+        let one = 1u64 << config.state_fraction();
         let scores = [77, 77 + SLACK, 77 + SLACK + OCTAVE, 77];
         let result = run(&config, &scores, &ones(format, scores.len()));
         let sums: Vec<u64> = result.steps.iter().map(|step| step.l.unwrap()).collect();
@@ -77,7 +77,7 @@ fn scores_at_the_slack_do_not_overflow() {
         let mut scores = vec![SLACK; KEYS];
         scores[0] = 0;
         let result = run(&config, &scores, &ones(format, KEYS));
-        let one = 1u64 << config.state_fraction_bits;
+        let one = 1u64 << config.state_fraction();
         let last = result.steps.last().unwrap();
         assert_eq!(last.l, Some(one + (KEYS as u64 - 1) * (one << LAZY_SLACK)), "{format}");
         assert_eq!((result.saturated, last.upper), (0, false), "{format}");

@@ -20,7 +20,7 @@ use flashd_hwmodel::word::{Num, Word};
 use flashd_spec::bits::ones;
 use flashd_spec::config::{CoreConfig, Fa2Variant, FlashDVariant};
 use flashd_spec::format::Format;
-use flashd_spec::numerics::{Numerics, SUM_GUARD_BITS, merge_numerics};
+use flashd_spec::numerics::{Numerics, merge_numerics};
 use rand::RngExt;
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ fn rounded_lanes_merge_as_the_model_does() {
             masks: true,
             partial: true,
             weight_bits,
-            state_fraction_bits: state,
+            state_fraction_bits: Some(state),
             ..CoreConfig::new(flashd_spec::config::Design::FlashD, 4, format)
         };
         config.validate().expect("a valid configuration");
@@ -134,7 +134,7 @@ fn fixed_sums_merge_as_the_model_does() {
                 shift,
                 bit(moved),
             ]);
-            let most = (!follows).then(|| 1 << (n.state_fraction + SUM_GUARD_BITS));
+            let most = (!follows).then(|| 1 << (n.state_fraction + n.key_bits));
             let [l, carry] = MergedTotalFunction { bits, most }.eval([
                 total,
                 word(sums[0]),

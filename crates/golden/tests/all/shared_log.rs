@@ -65,7 +65,7 @@ fn the_reference_moves_by_octaves_to_the_score_and_with_carries() {
 fn a_first_key_counts_one_and_sums_are_shifted() {
     for format in FORMATS {
         let config = core(format);
-        let one = 1u64 << config.state_fraction_bits;
+        let one = 1u64 << config.state_fraction();
         let scores = [77, 77 + 3 * OCTAVE, 77 + 3 * OCTAVE, 77];
         let result = run(&config, &scores, &[format.one(); 4 * D]);
         let sums: Vec<u64> = result.steps.iter().map(|step| step.l.unwrap()).collect();
@@ -105,7 +105,7 @@ fn the_sum_stays_within_two_octaves() {
                 let core = CoreConfig { hold, ..core.clone() };
                 let model = Model::new(&core).with_sums();
                 for result in model.run(Head::new(&q, &k, &v, &vec![keys; queries]).with_steps()) {
-                    let one = 2f64.powi(core.state_fraction_bits as i32);
+                    let one = 2f64.powi(core.state_fraction() as i32);
                     let unit = 2f64.powi(-(core.score_fraction_bits as i32));
                     let mut exact = 0.0;
                     for step in &result.steps {

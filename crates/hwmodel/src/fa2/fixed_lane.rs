@@ -86,7 +86,7 @@ function! {
     );
     inputs {
         o: accumulator_bits(&this.numerics), r: this.numerics.reciprocal.table.value_fraction + 1,
-        right: sum_exponent_bits(), x: this.numerics.formats.v.exponent_bits, done: 1
+        right: sum_exponent_bits(&this.numerics), x: this.numerics.formats.v.exponent_bits, done: 1
     }
     outputs { y: this.numerics.formats.o.width() }
     at_rest { done ignores o }
@@ -110,7 +110,7 @@ function! {
         let (significand, product_zeros) = normalise_within(&product, 2);
         let wide = (fmt.exponent_bits.max(from.exponent_bits) + 2)
             .max(bits_for(bits as u64) + 3)
-            .max(sum_exponent_bits() + 2)
+            .max(sum_exponent_bits(n) + 2)
             .max(product_zeros.width() + 2)
             .max(rebias_bits(rebias));
         // The top bit of the accumulator weighs 2^(guard) 2^(x - bias + 1); the product has one integer bit more.

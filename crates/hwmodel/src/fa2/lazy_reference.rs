@@ -17,7 +17,7 @@
 //! * m moves by whole octaves: rescaling l is a shift, and rescaling o subtracts delta from its exponent.
 //! * Moves round down, so m is never above the largest score, just as FA2's maximum. Hence this variant holds at most
 //!   the steps that FA2 holds, and m stays within the range of a score.
-//! * l has T more integer bits: 65,536 scores with `s - m = T` give exactly `2^(16 + T)`.
+//! * l has T more integer bits: `2^G` scores with `s - m = T` give exactly `2^(G + T)`.
 //! * The lanes get factors relative to `2^T`: `2^-tau` with `tau = T - (s - m) >= 0`. Their multipliers put the T
 //!   octaves back.
 
@@ -129,14 +129,14 @@ function! {
     name(this) = format!("lazy_scale_m{}", this.numerics.factor_significand);
     doc = format!("factor = finish ? r * 2^-(right + {}) : e, as {{right, m}}.", this.numerics.slack);
     inputs {
-        r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits(),
+        r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits(&this.numerics),
         e: factor_bits(&this.numerics, this.numerics.factor_significand), finish: 1, update: 1
     }
     outputs { factor: factor_bits(&this.numerics, this.numerics.factor_significand), take: 1 }
     eval<W> {
         let n = &this.numerics;
         // l is at least 1/2, so right is at least -1. The slack is more than that, so the octave is not negative.
-        let wide = right_bits(n).max(sum_exponent_bits() + 1);
+        let wide = right_bits(n).max(sum_exponent_bits(n) + 1);
         let octave = right.sext(wide).add(&W::constant(wide, n.slack.into())).slice(0, right_bits(n)).named("octave");
         let (scale, right) = significand_and_right(&r, &octave, n.factor_significand, right_bits(n));
         [finish.select(&right.concat(&scale), &e), finish.or(&update)]

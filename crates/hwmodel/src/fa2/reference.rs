@@ -104,7 +104,10 @@ function! {
     /// The next running sum l, relative to the reference, saturating.
     pub struct ShiftedSumFunction { numerics: Arc<Numerics> }
     name(this) = format!("shifted_sum_next_m{}", lane_bits(&this.numerics).w);
-    doc = "sum_next = (sum >> delta) + e, saturating; e for a first key. overflow = the sum exceeds 65,536.";
+    doc = format!(
+        "sum_next = (sum >> delta) + e, saturating; e for a first key. overflow = the sum exceeds 2^{}.",
+        this.numerics.key_bits
+    );
     inputs {
         sum: this.numerics.sum_bits(), delta: delta_bits(&this.numerics),
         e: factor_bits(&this.numerics, lane_bits(&this.numerics).w), first: 1
@@ -117,7 +120,7 @@ function! {
         let e = factor_to_sum(n, &e, 0);
         let total = before.zext(bits + 1).add(&e.zext(bits + 1)).named("total");
         let next = total.msb().repeat(bits).or(&total.slice(0, bits)).named("saturated");
-        let limit = 1u64 << (n.state_fraction + flashd_spec::numerics::SUM_GUARD_BITS);
+        let limit = 1u64 << (n.state_fraction + n.key_bits);
         let overflow = next.at_least(limit + 1);
         [next, overflow]
     }
@@ -128,7 +131,7 @@ function! {
 ///
 /// The lanes get `update`, the step updates o; `e`, its exponential; `delta`, the octaves by which the reference moves;
 /// `load`, the step is a first key; and while `finish` is high `r` and `right`, the reciprocal `r 2^-right` of the sum.
-/// `overflow` says that the sum exceeds 65,536, which the accumulators cannot hold.
+/// `overflow` says that the sum exceeds `2^G` for the core's most keys, which the accumulators cannot hold.
 pub fn maximum_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
     let tag = Tag::module(
         format!("maximum_reference_m{}", lane_bits(n).w),

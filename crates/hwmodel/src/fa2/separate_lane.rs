@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 function! {
     /// The result `o / l`, as `o r 2^-right`.
-    pub struct ScaleFunction { accumulator: Format, format: Format, r_fraction: u32 }
+    pub struct ScaleFunction { accumulator: Format, format: Format, r_fraction: u32, right_bits: u32 }
     name(this) = format!("{}_{}_scale", this.accumulator.ident(), this.format.ident());
     doc = "y = o * r * 2^-right, one rounding.";
-    inputs { o: this.accumulator.width(), r: this.r_fraction + 1, right: sum_exponent_bits() }
+    inputs { o: this.accumulator.width(), r: this.r_fraction + 1, right: this.right_bits }
     outputs { y: this.format.width() }
     eval<W> {
         let u = unpack(this.accumulator, &o, "o");
@@ -31,7 +31,7 @@ function! {
         let rebias = this.format.bias - this.accumulator.bias;
         let wide = (this.accumulator.exponent_bits + 2)
             .max(leading_zeros.width() + 2)
-            .max(sum_exponent_bits() + 2)
+            .max(this.right_bits + 2)
             .max(bits_for(rebias.unsigned_abs() as u64) + 2);
         let exponent = u.exponent.zext(wide)
             .add(&W::constant(wide, (1 + rebias) as i64 as u64 & ones(wide)))
@@ -76,7 +76,8 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let [next] = m.call("sum", function, [addend, product]);
         m.reserve(&["o_q"]);
         let r_fraction = n.reciprocal.table.value_fraction;
-        let function = ScaleFunction { accumulator: f.accumulator, format: f.result, r_fraction };
+        let right_bits = sum_exponent_bits(n);
+        let function = ScaleFunction { accumulator: f.accumulator, format: f.result, r_fraction, right_bits };
         let [scaled] = m.call("scale", function, [o, r, right]);
         let result_q = m.register_if("result_q", done, scaled);
         let result = m.output("o", result_q);

@@ -116,7 +116,7 @@ function! {
         )
     };
     inputs { sum: log_sum_bits(&this.numerics), finish: 1 }
-    outputs { r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits() }
+    outputs { r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits(&this.numerics) }
     eval<W> {
         let n = &this.numerics;
         let vr = n.reciprocal.table.value_fraction;
@@ -124,7 +124,7 @@ function! {
         let (normalised, leading_zeros) = normalise_within(&sum, 2);
         let normalised = normalised.append_zeros((vr + 1).saturating_sub(sum.width())).named("normalised");
         let r = reciprocal(&n.reciprocal, &normalised.top(vr + 1).named("m")).named("reciprocal");
-        [r, leading_zeros.named("leading_zeros").zext(sum_exponent_bits()).negate()]
+        [r, leading_zeros.named("leading_zeros").zext(sum_exponent_bits(n)).negate()]
     }
 }
 
@@ -135,7 +135,7 @@ function! {
     name(this) = format!("shared_log_factor_m{}", this.numerics.factor_significand);
     doc = "factor = finish ? r * 2^-(right + 2) : e, as {right, m}; the next step of a finished query's lanes is a first\nkey or none, which needs no factor.";
     inputs {
-        r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits(),
+        r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits(&this.numerics),
         e: factor_bits(&this.numerics, this.numerics.factor_significand), finish: 1, update: 1
     }
     outputs { factor: factor_bits(&this.numerics, this.numerics.factor_significand), take: 1 }

@@ -17,7 +17,7 @@ function! {
     name(this) = format!("shared_factor_{}", this.form.suffix(&this.numerics));
     doc = "factor = finish ? r * 2^-right : e, as {right, m}; the next step of a finished query's lanes is a first\nkey or none, which needs no factor.";
     inputs {
-        r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits(),
+        r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits(&this.numerics),
         e: this.form.bits(&this.numerics), finish: 1, update: 1
     }
     outputs { factor: this.form.bits(&this.numerics), take: 1 }

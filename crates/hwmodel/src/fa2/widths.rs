@@ -2,7 +2,7 @@
 
 use crate::flash_d::fixed_lane::lane_bits;
 use crate::word::bits_for;
-use flashd_spec::numerics::{LOG_SUM_GUARD_BITS, Numerics, SUM_GUARD_BITS};
+use flashd_spec::numerics::{LOG_SUM_GUARD_BITS, Numerics};
 
 /// Width of the accumulator: OW and the guard bits.
 pub fn accumulator_bits(n: &Numerics) -> u32 {
@@ -11,7 +11,7 @@ pub fn accumulator_bits(n: &Numerics) -> u32 {
 
 /// Integer bits of the accumulator, its guard bits.
 pub(super) fn guard_bits(n: &Numerics) -> u32 {
-    if n.log_reference { LOG_SUM_GUARD_BITS } else { SUM_GUARD_BITS }
+    if n.log_reference { LOG_SUM_GUARD_BITS } else { n.key_bits }
 }
 
 /// Width of delta, which shifts the accumulator and l; all ones shifts everything out.

@@ -7,12 +7,12 @@ use crate::attention::partial::{restore_ports, restored};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::word::{Word, index_bits, ones};
-use flashd_spec::numerics::{Numerics, SUM_INTEGER_BITS};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// Bits of the exponent of `l`, which is -1 to 16 in two's complement.
-pub fn sum_exponent_bits() -> u32 {
-    index_bits(SUM_INTEGER_BITS as usize) + 1
+/// Bits of the exponent of `l`, which is -1 to G in two's complement.
+pub fn sum_exponent_bits(n: &Numerics) -> u32 {
+    index_bits(n.sum_integer_bits() as usize) + 1
 }
 
 /// `addend + multiplicand e`, the product rounded half up, saturating. Addend, multiplicand and result are sums in
@@ -79,7 +79,7 @@ function! {
         )
     };
     inputs { sum: this.bits, finish: 1 }
-    outputs { r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits() }
+    outputs { r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits(&this.numerics) }
     eval<W> {
         let n = &this.numerics;
         let (bits, vr) = (this.bits, n.reciprocal.table.value_fraction);
@@ -89,10 +89,10 @@ function! {
         let normalised = normalised.append_zeros((vr + 1).saturating_sub(bits)).named("normalised");
         let m = normalised.top(vr + 1).named("m");
         let r = reciprocal(&n.reciprocal, &m).named("reciprocal");
-        let wide = leading_zeros.width().max(sum_exponent_bits());
+        let wide = leading_zeros.width().max(sum_exponent_bits(n));
         let top = (bits - 1 - n.state_fraction) as u64;
         let right = W::constant(wide, top).sub(&leading_zeros.zext(wide));
-        [r, right.slice(0, sum_exponent_bits())]
+        [r, right.slice(0, sum_exponent_bits(n))]
     }
 }
 

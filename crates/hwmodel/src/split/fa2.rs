@@ -23,7 +23,7 @@ use crate::fa2::widths::delta_bits;
 use crate::function;
 use crate::rtl::{Module, Tag};
 use crate::score::sum::scaled_sum;
-use flashd_spec::numerics::{Numerics, SUM_GUARD_BITS};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
@@ -242,7 +242,7 @@ pub fn fa2_merge_weight(
             ]);
             return ScalarOutputs { scalars, w: e, upper: moved, overflow: None };
         };
-        let most = (kind == MergeKind::Maximum).then(|| 1 << (n.state_fraction + SUM_GUARD_BITS));
+        let most = (kind == MergeKind::Maximum).then(|| 1 << (n.state_fraction + n.key_bits));
         let function = MergedTotalFunction { bits, most };
         let [sum, carry] = m.call("sum", function, [total, a_l, b_l, a_empty, b_empty]);
         let (maximum, raises) = match kind {

@@ -7,7 +7,7 @@ use crate::fa2::separate_lane::ScaleFunction;
 use crate::flash_d::fixed_lane::{FixedToFormatFunction, FixedToIntegerFunction, integers_to_integers};
 use crate::flash_d::ranged_lane::RangedPartsFunction;
 use crate::rtl::{Module, Tag, Wire};
-use crate::score::sum::SumReciprocalFunction;
+use crate::score::sum::{SumReciprocalFunction, sum_exponent_bits};
 use crate::units::ConvertFunction;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -118,7 +118,12 @@ fn scaled(
     let [r, right] = m.call("reciprocal", reciprocal, [l, finish]);
     let (r, right) = (m.register_if("r_q", finish, r), m.register_if("right_q", finish, right));
     let r_fraction = n.reciprocal.table.value_fraction;
-    let scale = ScaleFunction { accumulator: n.accumulator, format: n.formats.o, r_fraction };
+    let scale = ScaleFunction {
+        accumulator: n.accumulator,
+        format: n.formats.o,
+        r_fraction,
+        right_bits: sum_exponent_bits(n),
+    };
     let y = m.call_each("scale", scale, o.into_iter().map(|o| [o, r, right]));
     let y = m.registers_if("result_q", done, &y);
     blanked(m, &y, empty)

@@ -35,7 +35,7 @@ fn every_encoding_at_every_width() {
         for fraction in [2, 7, 10, 13, 20] {
             let config =
                 CoreConfig { score_integer_bits: integer, score_fraction_bits: fraction, ..core.clone() };
-            let config = CoreConfig { state_fraction_bits: fraction.max(18), ..config };
+            let config = CoreConfig { state_fraction_bits: Some(fraction.max(18)), ..config };
             let n = Arc::new(Numerics::new(&config));
             let function = BiasFunction { numerics: n.clone() };
             for bits in 0..1 << 16 {

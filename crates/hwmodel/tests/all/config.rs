@@ -36,7 +36,8 @@ fn names_carry_what_is_not_default() {
     has(Hold::Budget(4), "flash_d_budget4_bf16_d16");
     has(Hold::Below(DEFAULT_HOLD), "flash_d_unstaged_hold12_bf16_d16");
     has(Hold::Below(DEFAULT_HOLD), "flash_d_fixed_staged_hold12_bf16_d16");
-    let coarse = CoreConfig { state_fraction_bits: 12, ..CoreConfig::new(Design::FlashD, 16, Format::BF16) };
+    let coarse =
+        CoreConfig { state_fraction_bits: Some(12), ..CoreConfig::new(Design::FlashD, 16, Format::BF16) };
     assert_eq!(coarse.hold(), Hold::Below(DEFAULT_HOLD));
 }
 
@@ -97,7 +98,7 @@ fn combinations_that_do_not_exist_are_refused() {
         ("hold", CoreConfig { hold: Some(Hold::Budget(23)), ..flash_d.clone() }),
         (
             "state_fraction_bits",
-            CoreConfig { hold: Some(Hold::Budget(9)), state_fraction_bits: 13, ..flash_d.clone() },
+            CoreConfig { hold: Some(Hold::Budget(9)), state_fraction_bits: Some(13), ..flash_d.clone() },
         ),
     ];
     for (field, config) in refused {

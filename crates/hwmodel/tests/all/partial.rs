@@ -25,7 +25,7 @@ impl Units {
         let config = CoreConfig {
             score_integer_bits: score.0,
             score_fraction_bits: score.1,
-            state_fraction_bits: state_fraction,
+            state_fraction_bits: Some(state_fraction),
             hold: Some(Hold::None),
             ..CoreConfig::new(Design::FlashD, 16, Format::FP8_E4M3)
         };

@@ -157,6 +157,12 @@ impl Workload {
         self.queries.iter().map(Query::steps).sum()
     }
 
+    /// The most keys that a query sees: masked ones do not count.
+    pub fn longest(&self) -> usize {
+        let seen = |query: &Query| (query.from..query.keys).filter(|&key| !query.masks(key)).count();
+        self.queries.iter().map(seen).max().unwrap_or(0)
+    }
+
     /// Keys per query.
     pub fn lengths(&self) -> Vec<usize> {
         self.queries.iter().map(|q| q.keys).collect()

@@ -5,9 +5,9 @@
 
 use crate::any::AnyConfig;
 use flashd_spec::config::{
-    Accumulator, ArrayConfig, BUDGET_FRACTIONS, CoreConfig, D_RANGE, Dot, Hold, KEY_INDEX_BITS_RANGE, KINDS,
-    LaneBits, Lengths, PARTS_RANGE, QUERIES_RANGE, SCORE_SHIFT_RANGE, Scale, SplitConfig,
-    VALUE_LATENCY_RANGE, Values, WEIGHT_BITS_RANGE, WrapperConfig,
+    Accumulator, ArrayConfig, BUDGET_FRACTIONS, CoreConfig, D_RANGE, DEFAULT_MAX_KEYS, Dot, Hold,
+    KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths, PARTS_RANGE, QUERIES_RANGE, SCORE_SHIFT_RANGE, Scale,
+    SplitConfig, VALUE_LATENCY_RANGE, Values, WEIGHT_BITS_RANGE, WrapperConfig,
 };
 use flashd_spec::format::{Format, Formats, RESULT_FRACTION};
 use rand::RngExt;
@@ -118,6 +118,7 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
             v: rng.random_range(4..=20),
             w: rng.random_range(3..=12),
         }),
+        max_keys: seldom(rng, 3, |rng| 1 << rng.random_range(1..=20)).unwrap_or(DEFAULT_MAX_KEYS),
         value_stage: seldom(rng, 3, |rng| rng.random()),
         masks: rng.random(),
         partial: rng.random_ratio(1, 3),
@@ -132,7 +133,7 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
         score_shift: any_shift(rng),
         score_integer_bits: seldom(rng, 3, |rng| rng.random_range(5..=12)).unwrap_or(9),
         score_fraction_bits,
-        state_fraction_bits: seldom(rng, 3, |rng| rng.random_range(score_fraction_bits..=26)).unwrap_or(18),
+        state_fraction_bits: seldom(rng, 3, |rng| rng.random_range(score_fraction_bits..=26)),
     };
     let core = seldom(rng, 4, |rng| mixed(rng, &core, most)).unwrap_or(core);
     let core = scaled(rng, core);

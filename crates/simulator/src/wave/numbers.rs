@@ -222,7 +222,7 @@ impl Numbers {
                 let fraction = n.reciprocal.table.value_fraction;
                 fixed(false, fraction + 1, fraction)
             }
-            Quantity::SumExponent => fixed(true, sum_exponent_bits(), 0),
+            Quantity::SumExponent => fixed(true, sum_exponent_bits(n), 0),
             Quantity::Factor => self.factor,
             Quantity::LaneFactor => {
                 let significand = lane?.w;

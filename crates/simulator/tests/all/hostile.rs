@@ -7,7 +7,6 @@ use flashd_spec::config::{
     FlashDVariant, Hold, LaneBits,
 };
 use flashd_spec::format::Format;
-use flashd_spec::numerics::BUDGET_REGISTER;
 use flashd_workload::{Attention, Bias, ScoreScale, TensorScale, Visible, synthetic};
 
 fn scenario(attention: Attention) -> Scenario {
@@ -48,7 +47,7 @@ fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
         CoreConfig {
             lane: Some(LaneBits { o: 14, v: 14, w: 8 }),
             score_fraction_bits: 10,
-            state_fraction_bits: 10,
+            state_fraction_bits: Some(10),
             ..fixed
         },
         CoreConfig { accumulator: Some(Accumulator::Fraction(16.max(format.fraction_bits))), ..fa2.clone() },
@@ -330,7 +329,7 @@ fn budgets_are_spent_and_given_back_in_lockstep() {
     let long: Vec<f64> = std::iter::once(0.0).chain(std::iter::repeat_n(-20.0, 3000)).collect();
     for fraction in [BUDGET_FRACTIONS.0, DEFAULT_BUDGET, BUDGET_FRACTIONS.1] {
         for config in CoreConfig::with_hold(4, Format::BF16, Hold::Budget(fraction)) {
-            let deepest = -(f64::from(fraction + 2 + BUDGET_REGISTER));
+            let deepest = -(f64::from(fraction + 2 + config.key_bits()));
             for (scores, gaps) in [(&mixed, Gaps::None), (&mixed, Gaps::Random(3)), (&long, Gaps::None)] {
                 let s = scenario(of_scores(scores));
                 let prepared = prepare(&config, &s, &Reference::new(&s)).unwrap();
@@ -342,9 +341,8 @@ fn budgets_are_spent_and_given_back_in_lockstep() {
                     .steps;
                 let held = steps.iter().filter(|step| step.action == Action::Hold).count();
                 assert_eq!(run.counters.held as usize, held, "{}", config.name());
-                let x = |step: &flashd_golden::Step| {
-                    step.x as f64 * (-f64::from(config.state_fraction_bits)).exp2()
-                };
+                let x =
+                    |step: &flashd_golden::Step| step.x as f64 * (-f64::from(config.state_fraction())).exp2();
                 // Keys of the smallest charge that were kept: nothing was left for them.
                 let refused =
                     steps.iter().filter(|step| step.action == Action::Update && x(step) < deepest).count();

@@ -59,7 +59,7 @@ fn the_longest_scores() {
         let with = |config: CoreConfig| CoreConfig {
             score_integer_bits: 12,
             score_fraction_bits: 20,
-            state_fraction_bits: 26,
+            state_fraction_bits: Some(26),
             ..config
         };
         for config in CoreConfig::variants(5, format).into_iter().map(with) {

@@ -191,7 +191,7 @@ fn coarse_states_take_all_tables() {
         let core = CoreConfig {
             segments,
             score_fraction_bits: 2,
-            state_fraction_bits: bits,
+            state_fraction_bits: Some(bits),
             ..CoreConfig::new(Design::FlashD, 3, Format::BF16)
         };
         let compared = compare(&AnyConfig::Core(core), 1, 100);

@@ -56,6 +56,14 @@ pub static ABOUT: &[About] = &[
         short: "Vector length, 2 to 576",
         why: "Heads whose values are shorter than their keys, such as 192 and 128, take --dk and --dv.",
     },
+    About {
+        field: "max_keys",
+        group: Group::Core,
+        short: "Most keys of a query: sets every width that depends on it",
+        why: "FA2's sums, the fraction bits of L and l, lanes, accumulators and the budget of held keys follow from it, so that the error over \
+    N keys is that of the formats. Fewer keys make a smaller core. paper and literal have every width from the format and use it for \
+    nothing but the warning.",
+    },
     About { field: "dk", group: Group::Core, short: "", why: "" },
     About { field: "dv", group: Group::Core, short: "", why: "" },
     About {
@@ -239,7 +247,7 @@ pub static ABOUT: &[About] = &[
         field: "state_fraction_bits",
         group: Group::Precision,
         short: "",
-        why: "18 bits are enough for 65,536 equal scores. With 14, L would stop growing at about \
-    28,000.",
+        why: "FLASH-D has two more than log2 of --max-keys: 18 for 65,536 equal scores. With 14, L would stop growing at about \
+    28,000. FA2's running sum has four more, because it adds rounded exponentials far below 1.",
     },
 ];

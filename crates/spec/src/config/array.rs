@@ -8,8 +8,6 @@ use serde::{Deserialize, Serialize};
 /// Smallest and largest number of cores in an array.
 pub const QUERIES_RANGE: (usize, usize) = (1, 64);
 
-/// Default width of a key's index in its block, enough for 65,536 keys: a limit can be one more than the last index.
-pub const DEFAULT_KEY_INDEX_BITS: u32 = 17;
 /// Fewest and most bits of a key's index.
 pub const KEY_INDEX_BITS_RANGE: (u32, u32) = (2, 32);
 
@@ -25,7 +23,7 @@ pub struct ArrayConfig<C = CoreConfig> {
     pub core: C,
     /// Number of cores and most queries in a block, B: 1 to 64.
     pub queries: usize,
-    /// Width of a key's index in its block, for cores with masks; by default [`DEFAULT_KEY_INDEX_BITS`].
+    /// Width of a key's index in its block, for cores with masks; by default enough for the core's most keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_index_bits: Option<u32>,
 }
@@ -59,15 +57,20 @@ impl ArrayConfig {
         self.core.validate()
     }
 
+    /// A limit can be one more than the last index.
+    fn default_key_index_bits(&self) -> u32 {
+        self.core.key_bits() + 1
+    }
+
     /// Width of a key's index in its block and of a query's limits. No query sees a key whose index is all ones or beyond.
     pub fn key_index_bits(&self) -> u32 {
-        self.key_index_bits.unwrap_or(DEFAULT_KEY_INDEX_BITS)
+        self.key_index_bits.unwrap_or(self.default_key_index_bits())
     }
 
     /// Module and file name: the core's name, `_xB`, and `_kW` if the width of a key's index is not the default: `flash_d_bf16_d64_x8`. A core's name ends with
     /// its vector length, so no core has the name of an array. An array of one core still has `_x1`, because its ports differ.
     pub fn name(&self) -> String {
-        let bits = self.key_index_bits.filter(|&bits| bits != DEFAULT_KEY_INDEX_BITS);
+        let bits = self.key_index_bits.filter(|&bits| bits != self.default_key_index_bits());
         let bits = bits.map_or(String::new(), |bits| format!("_k{bits}"));
         format!("{}_x{}{bits}", self.core.name(), self.queries)
     }

@@ -2,7 +2,6 @@
 
 use super::{Design, LaneBits, Update, WIDEST_LANE_WEIGHT, WeightUnit};
 use crate::format::{Encodings, Formats};
-use crate::numerics::SUM_INTEGER_BITS;
 use serde::{Deserialize, Serialize};
 
 /// A datapath: a recurrence with the arithmetic of its state and of its lanes.
@@ -113,8 +112,8 @@ pub struct Kind {
     pub words: &'static str,
     /// The number system of the lanes.
     pub arithmetic: Arithmetic,
-    /// Default widths of the design's fixed-point lanes.
-    pub lane: fn(Formats) -> LaneBits,
+    /// Default widths of the design's fixed-point lanes, for formats and the bits of the number of keys.
+    pub lane: fn(Formats, u32) -> LaneBits,
     /// Default of `value_stage`: v has a pipeline stage of its own before the lanes.
     pub value_stage: bool,
     /// The hold rules it supports.
@@ -155,37 +154,35 @@ impl WidestScalar {
 /// Slack of the lazy reference, as in FlashAttention-4: o and l are rescaled for a score more than 8 octaves, a factor of 256, above it.
 pub const LAZY_SLACK: u32 = 8;
 
-/// FLASH-D rounds v - o, a difference of two rounded numbers. It needs 6 bits of v beyond the format's precision, where FA2 uses v as it is: v and w are the
-/// smallest widths whose mean error on every group of recorded heads is no larger than that of the float variants. The accumulator is normalised; o is wide
-/// enough that the error at 65,536 keys is no larger than FA2's in float. Averaging needs these bits in every format, so there is a least width.
-fn flash_d_lane(formats: Formats) -> LaneBits {
-    let p = formats.lane_precision();
-    if ships_fixed(formats) {
-        // Integers fill their range in every channel and are rounded coarsely. With these widths the core adds 1 % to their error on recorded heads, and int8
-        // is smaller than fp8-e4m3.
-        let p = formats.v.precision();
-        return LaneBits { o: 20, v: (p + 5).max(8), w: (p + 1).max(6) };
+/// Widths of FLASH-D's fixed-point lanes for values and results of p significand bits and `2^G` keys. They are the smallest that keep the rule of equal error at N
+/// keys (`flashd_study::equal_error`; docs/theory/widths.md has the errors with a bit less).
+///
+/// - O: a step of 1/N of a difference moves o by some units, and N roundings add up like a random walk.
+/// - V: o hardly moves near the end of N keys, so what the difference drops of o does not average out. The mean of N random values is about
+///   `2^(-G/2)` of them.
+/// - W: one bit more than p, so that rounding the weight costs less than rounding the result; for many keys more, because products of a weight that stays the
+///   same for many keys round alike.
+fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
+    // Values of integers fill their range in every channel, and the result has more bits than they.
+    let p = if ships_fixed(formats) { formats.v.precision() } else { formats.lane_precision() };
+    let (g, half) = (key_bits, key_bits / 2);
+    LaneBits {
+        o: (g + p.max(half - half.min(1)).max(4)).clamp(12, 28),
+        v: (p + (g / 4 + 2).max(p / 2)).max(half + 5).clamp(8, 20),
+        w: (p + 1).max(half).clamp(6, WIDEST_LANE_WEIGHT),
     }
-    LaneBits { o: (p + 15).clamp(20, 28), v: (p + 6).clamp(11, 20), w: (p + 1).clamp(6, WIDEST_LANE_WEIGHT) }
 }
 
-/// A ranged lane fills its range in every channel, so it reaches the same mean error on recorded heads with one bit of v less than [`flash_d_lane`]. Below 11
-/// bits its largest error on 65,536 equal scores exceeds FA2's: o hardly moves any more, and the rounding errors of v - o add up.
-fn ranged_lane(formats: Formats) -> LaneBits {
-    let fixed = flash_d_lane(formats);
-    LaneBits { v: (formats.lane_precision() + 5).clamp(11, fixed.v.max(11)), ..fixed }
+/// A ranged lane fills its range in every channel, so v needs no more than in [`flash_d_lane`].
+fn ranged_lane(formats: Formats, key_bits: u32) -> LaneBits {
+    flash_d_lane(formats, key_bits)
 }
 
-fn fa2_lane(formats: Formats) -> LaneBits {
+/// Widths of FA2's fixed-point lanes: each of N addends is rounded once, so O has the bits of N below the result's. FA2 uses v as it is, and an exponential with
+/// the result's precision.
+fn fa2_lane(formats: Formats, key_bits: u32) -> LaneBits {
     let p = formats.lane_precision();
-    LaneBits { o: (p + 12).min(28), v: (p + 6).min(20), w: p.clamp(3, WIDEST_LANE_WEIGHT) }
-}
-
-/// With these bits a value of the largest exponent is added exactly at 65,536 equal scores, whose exponentials are `2^-16`. With fewer, such products end in
-/// a half of the last place. Rounding away from zero then adds up to half of the value's own last place to the mean: 0.2 % in bf16.
-fn fa2_ranged_lane(formats: Formats) -> LaneBits {
-    let fixed = fa2_lane(formats);
-    LaneBits { o: (formats.lane_precision() + SUM_INTEGER_BITS).min(28), ..fixed }
+    LaneBits { o: (key_bits + (p + 1).max(6)).min(28), v: (p + 6).min(20), w: p.clamp(3, WIDEST_LANE_WEIGHT) }
 }
 
 /// Integers whose results fit fixed-point lanes: fixed point without an exponent ships.
@@ -326,7 +323,6 @@ static FA2_SHARED_LOG_REFERENCE: Kind = Kind {
 static FA2_RANGED: Kind = Kind {
     scales_in_lane: true,
     arithmetic: Arithmetic::Ranged,
-    lane: fa2_ranged_lane,
     ..fa2(
         Fa2Variant::Ranged,
         "ranged",

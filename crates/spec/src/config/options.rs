@@ -63,7 +63,7 @@ fn other(c: &CoreConfig, of: fn(Formats) -> Format) -> Value {
 }
 
 /// All options, in the order of names.
-pub static OPTIONS: [CoreOption; 32] = [
+pub static OPTIONS: [CoreOption; 33] = [
     CoreOption {
         field: "design",
         value_name: "DESIGN",
@@ -100,6 +100,16 @@ pub static OPTIONS: [CoreOption; 32] = [
             |c| json(c.dv()),
             with_the_datapath,
         ),
+        ..ROW
+    },
+    CoreOption {
+        field: "max_keys",
+        value_name: "N",
+        help: "The most keys of a query: every width that depends on their number follows",
+        default: "65536",
+        range: Range::Between(MAX_KEYS_RANGE.0 as i64, MAX_KEYS_RANGE.1 as i64),
+        suffix: |c| Some(format!("n{}", c.max_keys)),
+        access: access::<usize>(|c| json(c.max_keys), |c| json(c.max_keys), |c, v| set(&mut c.max_keys, v)),
         ..ROW
     },
     CoreOption {
@@ -416,13 +426,13 @@ pub static OPTIONS: [CoreOption; 32] = [
         field: "state_fraction_bits",
         value_name: "BITS",
         help: "Fraction bits of log-sum-exp and running sum, at least those of the score",
-        default: "18",
-        range: Range::Between(2, 26),
+        default: "those of --max-keys",
+        range: Range::Between(STATE_FRACTION_RANGE.0 as i64, STATE_FRACTION_RANGE.1 as i64),
         applies: SCALARS,
-        suffix: |c| Some(format!("state{}", c.state_fraction_bits)),
+        suffix: |c| Some(format!("state{}", c.state_fraction())),
         access: access::<u32>(
             |c| json(c.state_fraction_bits),
-            |c| json(c.state_fraction_bits),
+            |c| json(c.state_fraction()),
             |c, v| set(&mut c.state_fraction_bits, v),
         ),
     },

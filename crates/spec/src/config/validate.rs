@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::number::short;
+use crate::numerics::BudgetNumerics;
 
 /// What is wrong with a configuration and what would be right.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -41,7 +42,7 @@ impl CoreConfig {
                 return Err(ConfigError { field: option.field, problem });
             }
         }
-        let (state, score) = (self.state_fraction_bits, self.score_fraction_bits);
+        let (state, score) = (self.state_fraction(), self.score_fraction_bits);
         require(state >= score, "state_fraction_bits", || format!("{state} is outside {score} to 26"))?;
         self.validate_softcap()?;
         self.validate_formats()?;
@@ -59,8 +60,9 @@ impl CoreConfig {
             (_, Hold::None) => Ok(()),
             (HoldRules::Static, Hold::Static) => Ok(()),
             (HoldRules::Budget | HoldRules::Threshold, Hold::Below(t)) => {
-                require((1.0..=64.0).contains(&t), "hold", || {
-                    format!("threshold {} is outside 1 to 64", short(t))
+                let (lo, hi) = HOLD_RANGE;
+                require((lo..=hi).contains(&t), "hold", || {
+                    format!("threshold {} is outside {lo} to {hi}", short(t))
                 })
             }
             (HoldRules::Budget, Hold::Budget(fraction)) => {
@@ -68,7 +70,8 @@ impl CoreConfig {
                 require((lo..=hi).contains(&fraction), "hold", || {
                     format!("a budget for {fraction} fraction bits is outside {lo} to {hi}")
                 })?;
-                let (bits, least) = (self.state_fraction_bits, BUDGET_STATE_FRACTION);
+                let least = BudgetNumerics::least_state_fraction(self.key_bits());
+                let bits = self.state_fraction();
                 require(bits >= least, "state_fraction_bits", || {
                     format!("{bits} is too few for a budget of the hold rule, which needs {least}")
                 })
@@ -231,12 +234,13 @@ impl CoreConfig {
             }
             Some(Accumulator::Format) | None => {}
         }
-        // The product of l and a factor is a 64-bit word.
-        let widest = 63 - SUM_INTEGER_BITS - self.factor_significand();
-        require(self.state_fraction_bits <= widest, "state_fraction_bits", || {
+        // The product of l and half of a factor is a 64-bit word.
+        let l_integer = self.key_bits() + 1 + self.kind().slack;
+        let widest = 63 - l_integer - self.factor_significand().div_ceil(2);
+        require(self.state_fraction() <= widest, "state_fraction_bits", || {
             format!(
-                "{} is more than {widest}, the most that fits a 64-bit product with {} bits of weight",
-                self.state_fraction_bits,
+                "{} is more than {widest}, the most that fits a 64-bit product with half of {} bits of weight",
+                self.state_fraction(),
                 self.factor_significand()
             )
         })

@@ -2,13 +2,8 @@
 
 use crate::bits::bits_for;
 
-/// Bits R of a budget's register. It lets up to 2^R keys of negligible weight be held in a row.
-pub const BUDGET_REGISTER: u32 = 16;
 /// Reserve c of a budget: one key may take at most 2^-c of what is left.
 pub const BUDGET_RESERVE: u32 = 2;
-/// Fewest fraction bits of the state with a budget. A kept key returns units down to `x = 1 - R`, where L must grow by at least half of `log2(1 + 2^x)`; with
-/// this many bits its increment there rounds up.
-pub const BUDGET_STATE_FRACTION: u32 = BUDGET_REGISTER - 2;
 
 /// The hold rule with a budget, for fixed-point x in base 2; F is `floor(x)`.
 ///
@@ -25,7 +20,7 @@ pub const BUDGET_STATE_FRACTION: u32 = BUDGET_REGISTER - 2;
 pub struct BudgetNumerics {
     /// Exponent b of the budget.
     pub exponent: u32,
-    /// Register bits R.
+    /// Register bits R, those of the most keys: it lets 2^R keys of negligible weight be held in a row.
     pub register: u32,
     /// Reserve c.
     pub reserve: u32,
@@ -33,8 +28,14 @@ pub struct BudgetNumerics {
 
 impl BudgetNumerics {
     /// The budget with which a result of `fraction` fraction bits loses less than half an ulp, for a largest value in `[1/2, 1)`.
-    pub fn new(fraction: u32) -> Self {
-        BudgetNumerics { exponent: fraction + 2, register: BUDGET_REGISTER, reserve: BUDGET_RESERVE }
+    pub fn new(fraction: u32, key_bits: u32) -> Self {
+        BudgetNumerics { exponent: fraction + 2, register: register(key_bits), reserve: BUDGET_RESERVE }
+    }
+
+    /// Fewest fraction bits of the state. A kept key returns units down to `x = 1 - R`, where L must grow by at least half of `log2(1 + 2^x)`; with this many
+    /// bits its increment there rounds up.
+    pub fn least_state_fraction(key_bits: u32) -> u32 {
+        register(key_bits) - 2
     }
 
     /// Width of the units left, `2^R - h`.
@@ -47,4 +48,9 @@ impl BudgetNumerics {
     pub fn limit_bits(&self) -> u32 {
         bits_for((self.exponent + self.reserve + self.register + 1).into())
     }
+}
+
+/// The reserve needs a few units.
+fn register(key_bits: u32) -> u32 {
+    key_bits.max(2 * BUDGET_RESERVE)
 }

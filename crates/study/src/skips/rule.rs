@@ -8,7 +8,7 @@ use flashd_spec::config::{
     BUDGET_FRACTIONS, CoreConfig, D_RANGE, Datapath, Design, FlashDVariant, Hold, WeightUnit,
 };
 use flashd_spec::format::Format;
-use flashd_spec::numerics::{BUDGET_REGISTER, BUDGET_RESERVE};
+use flashd_spec::numerics::BUDGET_RESERVE;
 use std::fmt;
 use std::str::FromStr;
 
@@ -20,8 +20,8 @@ const THRESHOLDS: (f64, f64) = (1.0, 64.0);
 const FRACTIONS: (u32, u32) = (1, 40);
 /// Largest reserve of a budget.
 const MOST_RESERVE: u32 = 16;
-/// Register bits of a coarse budget unless given, those of the cores.
-const REGISTER: u32 = BUDGET_REGISTER;
+/// Register bits of a coarse budget unless given, those of cores for 65,536 keys.
+const REGISTER: u32 = 16;
 
 /// How a budget's bound of the lost mass shrinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -77,8 +77,12 @@ fn a_wide_core_has_the_input_error_and_a_narrow_one_far_more() {
     let format = Format::FP8_E4M3;
     let lane = |o, v, w| Some(LaneBits { o, v, w });
     let flash_d = CoreConfig { lane: lane(28, 20, 12), ..CoreConfig::new(Design::FlashD, 16, format) };
-    let wide =
-        CoreConfig { score_fraction_bits: 16, state_fraction_bits: 22, segments: 32, ..flash_d.clone() };
+    let wide = CoreConfig {
+        score_fraction_bits: 16,
+        state_fraction_bits: Some(22),
+        segments: 32,
+        ..flash_d.clone()
+    };
     let narrow = CoreConfig { lane: lane(8, 4, 3), ..flash_d };
     for row in measured(&heads, &[wide, narrow], By::Model).rows {
         let [wide, narrow] = &row.cores[..] else { panic!() };

@@ -5,10 +5,12 @@
 mod adversarial;
 mod corners;
 mod head;
+mod long;
 mod scores;
 mod source;
 
 pub use adversarial::{ADVERSARIAL, adversarial, adversarial_stream};
 pub use corners::{corner_cases, interesting};
 pub use head::{attention_like, with_outlier_channels};
+pub use long::{ScoreKind, ValueKind, long_context};
 pub use scores::{equal_scores, long_holds, saturating_scores, score_jumps};

@@ -13,7 +13,7 @@ use flashd_spec::config::{
     Accumulator, BUDGET_FRACTIONS, CoreConfig, Design, Dot, Hold, LaneBits, Lengths, Update,
 };
 use flashd_spec::format::{Format, Formats, Scale};
-use flashd_spec::numerics::{BIAS, BUDGET_STATE_FRACTION, Numerics};
+use flashd_spec::numerics::{BIAS, BudgetNumerics, Numerics};
 use lanes::Lanes;
 use rand::RngExt;
 use rayon::prelude::*;
@@ -147,8 +147,12 @@ fn vary(rng: &mut crate::common::Rng, config: &mut CoreConfig) {
     }
     let widest = 26.min(63 - 17 - config.factor_significand());
     config.score_fraction_bits = config.score_fraction_bits.min(widest);
-    let least = config.score_fraction_bits.max(if budget { BUDGET_STATE_FRACTION } else { 0 });
-    config.state_fraction_bits = rng.random_range(least..=widest);
+    let least = config.score_fraction_bits.max(if budget {
+        BudgetNumerics::least_state_fraction(config.key_bits())
+    } else {
+        0
+    });
+    config.state_fraction_bits = Some(rng.random_range(least..=widest));
     *config = config.without_what_does_not_apply();
 }
 

@@ -259,7 +259,7 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
             cores.push(CoreConfig {
                 score_integer_bits: integer,
                 score_fraction_bits: fraction,
-                state_fraction_bits: state,
+                state_fraction_bits: Some(state),
                 ..core.clone()
             });
         }

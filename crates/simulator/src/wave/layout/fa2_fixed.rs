@@ -50,7 +50,7 @@ fn maximum_sum(config: &CoreConfig) -> Group {
         &[
             ("weight.update_q.q", "update (not held)"),
             ("weight.delta_q.q", "delta"),
-            ("weight.sum.overflow", "l is beyond 65,536"),
+            ("weight.sum.overflow", "l is beyond the most keys"),
         ],
     );
     g.add(

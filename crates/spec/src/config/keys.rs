@@ -1,0 +1,92 @@
+//! Widths that follow from the number of keys.
+
+use super::*;
+use crate::bits::index_bits;
+use crate::numerics::BudgetNumerics;
+
+/// Default number of keys that a core is built for.
+pub const DEFAULT_MAX_KEYS: usize = 1 << 16;
+/// Smallest and largest number of keys that a core can be built for.
+pub const MAX_KEYS_RANGE: (usize, usize) = (2, 1 << 20);
+
+/// Smallest and largest threshold T of the hold rule.
+pub const HOLD_RANGE: (f64, f64) = (1.0, 64.0);
+/// Fraction bits of FLASH-D's L beyond the bits of N.
+const STATE_FRACTION_BEYOND_KEYS: u32 = 2;
+/// Fraction bits of FA2's l beyond the bits of N.
+const SUM_FRACTION_BEYOND_KEYS: u32 = 4;
+/// Fewest and most fraction bits of the state.
+pub const STATE_FRACTION_RANGE: (u32, u32) = (2, 26);
+/// Bits by which the fraction of a float accumulator may stay below the format's and those of N together. A sum of values of one sign reaches N times its
+/// terms, and an update of weight 1/N is as small; with a bit less, what each addition rounds away shows in the results (docs/theory/widths.md).
+const ACCUMULATOR_BELOW_FORMAT: u32 = 4;
+/// Default fraction bits of the accumulator beyond the format's. With 0, both designs lose the sum of many small updates, and FLASH-D loses more. With 3,
+/// FLASH-D's mean error on real traces is up to 1.054 times FA2's in bf16; with 4, up to 1.037 times, and both errors are smaller.
+pub const ACCUMULATOR_GUARD_BITS: u32 = 4;
+
+/// The warning for a query of more keys than a core is built for; `None` for no more. Bindings and command line share it.
+pub fn too_long(keys: usize, max_keys: usize) -> Option<String> {
+    let least = keys.next_power_of_two().min(MAX_KEYS_RANGE.1);
+    let advice = match keys <= MAX_KEYS_RANGE.1 {
+        true => format!("--max-keys {least} makes one that is right for them"),
+        false => format!("the most is --max-keys {}", MAX_KEYS_RANGE.1),
+    };
+    (keys > max_keys)
+        .then(|| format!("a query has {keys} keys, and the core is built for {max_keys}: its sums lose more than the formats; {advice}"))
+}
+
+impl CoreConfig {
+    /// `ceil(log2 N)` for at most N keys: the bits by which a sum of N terms grows.
+    pub fn key_bits(&self) -> u32 {
+        index_bits(self.max_keys)
+    }
+
+    /// Fraction bits FL of the scalar state: as configured, else enough for N equal scores, and no fewer than the score has. The last of them adds
+    /// `log2(1 + 1/N)` to L, about 1.44/N; with two bits beyond N's it is 5.8 units. FA2's l also sums terms far below 1, each rounded.
+    pub fn state_fraction(&self) -> u32 {
+        let beyond =
+            if self.design() == Design::Fa2 { SUM_FRACTION_BEYOND_KEYS } else { STATE_FRACTION_BEYOND_KEYS };
+        let ours = (self.key_bits() + beyond).max(self.score_fraction_bits).min(STATE_FRACTION_RANGE.1);
+        self.state_fraction_bits.unwrap_or(ours)
+    }
+
+    /// Set if the state has enough fraction bits for a hold budget.
+    pub(super) fn has_room_for_a_budget(&self) -> bool {
+        self.state_fraction() >= BudgetNumerics::least_state_fraction(self.key_bits())
+    }
+
+    /// The threshold at which N held keys, each of weight `e^-T`, together change o by at most about an ulp: `ln N + (p + 1) ln 2`, rounded up.
+    pub(super) fn default_threshold(&self) -> f64 {
+        let octaves = self.key_bits() + self.products().lane_precision() + 1;
+        (f64::from(octaves) * std::f64::consts::LN_2).ceil().min(HOLD_RANGE.1)
+    }
+
+    /// Fraction bits of the accumulator: as configured, else [`ACCUMULATOR_GUARD_BITS`] more than the wider of v and o, in FA2 enough for
+    /// a sum of N terms, and the format's in the paper-literal datapaths.
+    pub fn accumulator_fraction(&self) -> u32 {
+        let lanes = self.products().lane_precision() - 1;
+        match self.accumulator {
+            Some(Accumulator::Fraction(bits)) => bits,
+            Some(Accumulator::Format) => lanes,
+            Some(Accumulator::Float(format)) => format.fraction_bits,
+            None if self.follows_the_paper() => lanes,
+            None => {
+                let beyond = lanes.saturating_sub(ACCUMULATOR_BELOW_FORMAT).max(1);
+                (lanes + ACCUMULATOR_GUARD_BITS).max(self.key_bits() + beyond).min(23)
+            }
+        }
+    }
+
+    /// Float format of the accumulator. In FA2 it is a sum of N values, times exponentials that may exceed 1, so formats with few exponent bits get more.
+    pub fn accumulator_format(&self) -> Format {
+        let base = self.products().lane_exponents();
+        let sums = self.design() == Design::Fa2 && !self.follows_the_paper();
+        let octaves = if sums { self.key_bits() + self.kind().slack } else { 0 };
+        match (self.accumulator, self.accumulator_fraction()) {
+            (Some(Accumulator::Float(format)), _) => format,
+            (None | Some(Accumulator::Fraction(_)), bits) if octaves > 0 => base.sum(bits, octaves),
+            (_, bits) if bits != base.fraction_bits => base.accumulator(bits),
+            _ => base,
+        }
+    }
+}
