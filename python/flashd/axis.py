@@ -94,9 +94,9 @@ class Block:
                 self.asked.append(place)
         results = [model.result() for model, _, _ in models]
         self.results = [o for o, *_ in results]
-        self.flags = [invalid | overflow << 1 | empty << 2 for _, invalid, overflow, empty in results]
+        self.flags = [invalid | overflow << 1 | empty << 2 | saturated << 3 for _, invalid, overflow, empty, saturated in results]
         # A query that has seen no key has none.
-        self.states = [None if empty else model.state() for (model, _, _), (*_, empty) in zip(models, results)]
+        self.states = [None if empty else model.state() for (model, _, _), (*_, empty, _) in zip(models, results)]
 
     def meet(self, index, place, model, first, end):
         """Whether a query reads the value of a key."""

@@ -224,7 +224,7 @@ class Bench:
             assert self.at_result, f"key {self.sent}: a result that no query has"
             number, index, last, (o, *flags) = self.at_result.popleft()
             where = f"key {number}, query {index} of its block: "
-            got = [self.get(name) for name in ("o_invalid", "o_overflow", "o_empty")]
+            got = [self.get(name) for name in ("o_invalid", "o_overflow", "o_empty", "o_saturated")]
             assert got == [int(flag) for flag in flags], f"{where}flags: expected {flags}, got {got}"
             got = self.get("o")
             expected = self.packed("o", o)

@@ -27,6 +27,8 @@ class Run:
     """The sizes before the last two of q's shape."""
     overflow: str = None
     """What is wrong with the results, if something is."""
+    saturated: str = None
+    """Which scores are beyond the core's range, and what helps, if there are any."""
 
     def _of(self, name):
         """Of all heads: a number of each, or an array of each."""
@@ -101,9 +103,9 @@ class Core:
             q, k, v, mask, lengths, causal=causal, window=window, causal_align=causal_align, tensor_scale=tensor_scale, scale=scale,
             smooth_k=smooth_k)
         # No counts: to make them takes as long as a short query does.
-        o, _, overflow = self._ran(flat, progress, False, given)
-        if overflow:
-            warnings.warn(overflow, RuntimeWarning, stacklevel=2)
+        o, _, *wrong = self._ran(flat, progress, False, given)
+        for text in filter(None, wrong):
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
         return like(o.reshape(shape))
 
     def run(self, q, k, v, *, causal=False, mask=None, scale=None, lengths=None, window=None, causal_align=None,
@@ -125,10 +127,10 @@ class Core:
         flat, given, like, shape = self._operands(
             q, k, v, mask, lengths, causal=causal, window=window, causal_align=causal_align, tensor_scale=tensor_scale, scale=scale,
             smooth_k=smooth_k, steps=steps, errors=errors)
-        o, heads, overflow = self._ran(flat, progress, True, given)
-        if overflow:
-            warnings.warn(overflow, RuntimeWarning, stacklevel=2)
-        return Run(like(o.reshape(shape)), heads, shape[:-2], overflow)
+        o, heads, overflow, saturated = self._ran(flat, progress, True, given)
+        for text in filter(None, (overflow, saturated)):
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+        return Run(like(o.reshape(shape)), heads, shape[:-2], overflow, saturated)
 
     def _ran(self, flat, progress, tells, given):
         if progress is not None and not callable(progress):

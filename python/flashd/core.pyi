@@ -14,6 +14,7 @@ class Run:
     heads: list[dict[str, Any]]
     shape: tuple[int, ...]
     overflow: Optional[str]
+    saturated: Optional[str]
     skipped: NDArray[np.bool_]
     def __getattr__(self, name: str) -> NDArray[Any]: ...
 

@@ -155,12 +155,13 @@ fn told<'py>(py: Python<'py>, head: HeadRun, shape: [usize; 2]) -> PyResult<Boun
         ("loads", c.loads),
         ("values_read", c.v_reads),
         ("latency", c.latency),
-        ("saturated", head.saturated),
+        ("saturated_roundings", head.saturated),
     ] {
         dict.set_item(name, count)?;
     }
     dict.set_item("overflowed_queries", head.overflowed)?;
     dict.set_item("empty_queries", head.empty)?;
+    dict.set_item("saturated_queries", head.saturated_scores.map_or(0, |scores| scores.queries))?;
     dict.set_item("saturated_inputs", head.saturated_inputs.to_vec())?;
     dict.set_item("score_shift", head.scaling.score_shift)?;
     for (name, exponent) in [
@@ -192,7 +193,7 @@ fn told<'py>(py: Python<'py>, head: HeadRun, shape: [usize; 2]) -> PyResult<Boun
 }
 
 /// Results, what came of each head, and what is wrong with the results.
-type Told<'py> = (Bound<'py, PyArray1<f32>>, Bound<'py, PyList>, Option<String>);
+type Told<'py> = (Bound<'py, PyArray1<f32>>, Bound<'py, PyList>, Option<String>, Option<String>);
 
 #[pymethods]
 impl Core {
@@ -333,13 +334,13 @@ impl Core {
         let operands = Operands { shape, q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()? };
         let steps = queries.0.saturating_mul(queries.1).saturating_mul(keys.1);
         let run = watched(py, steps, progress, |watch| self.0.attention(&operands, &settings, watch))?;
-        let overflow = run.overflow();
-        let overflow = overflow.map(|text| in_python(&text));
+        let overflow = run.overflow().map(|text| in_python(&text));
+        let saturated = run.saturated();
         let Run { o, heads } = run;
         let told_of = if tells { heads } else { Vec::new() };
         let heads = told_of.into_iter().map(|head| told(py, head, [shape[2], shape[3]]));
         let heads = PyList::new(py, heads.collect::<PyResult<Vec<_>>>()?)?;
-        Ok((o.into_pyarray(py), heads, overflow))
+        Ok((o.into_pyarray(py), heads, overflow, saturated))
     }
 
     /// One head in encodings: rows of integers.
@@ -371,6 +372,7 @@ impl Core {
         dict.set_item("invalid", flags(|result| result.invalid))?;
         dict.set_item("overflow", flags(|result| result.overflow))?;
         dict.set_item("empty", flags(|result| result.empty))?;
+        dict.set_item("saturated", flags(|result| result.score_saturated))?;
         let o: Vec<u64> = run.results.into_iter().flat_map(|result| result.o).collect();
         Ok((o.into_pyarray(py), dict))
     }

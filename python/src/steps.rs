@@ -87,11 +87,11 @@ impl Steps {
         })
     }
 
-    /// The result's encodings, and whether it is invalid, overflowed and empty.
-    fn result(&self) -> PyResult<(Vec<u64>, bool, bool, bool)> {
+    /// The result's encodings, and whether it is invalid, overflowed and empty, and has saturated scores.
+    fn result(&self) -> PyResult<(Vec<u64>, bool, bool, bool, bool)> {
         self.with(|stepper| {
             let result = stepper.result()?;
-            Ok((result.o, result.invalid, result.overflow, result.empty))
+            Ok((result.o, result.invalid, result.overflow, result.empty, result.score_saturated))
         })
     }
 }

@@ -254,6 +254,31 @@ class Arrays(unittest.TestCase):
                 steps.value(encodings[2][key].tolist())
         np.testing.assert_array_equal(steps.result()[0], o[1])
 
+    def test_products_that_cancel(self):
+        q = np.array([[40, 40, 0, 0]], "f4")
+        k = np.array([[40, -39, 0, 0], [40, -40, 0, 0]], "f4")
+        v = np.array([[1, 1, 1, 1], [0, 0, 0, 0]], "f4")
+        for design in ("flash-d", "fa2"):
+            for more in ({}, {"score_integer_bits": 9}, {"score_integer_bits": 18}, {"format": "fp32"}, {"dot": "tree"}):
+                run = flashd.Core(design, d=4, **more).run(q, k, v)
+                np.testing.assert_allclose(run.o, [[1, 1, 1, 1]], atol=1e-6)
+                self.assertIsNone(run.saturated)
+                self.assertEqual(run.saturated_queries.tolist(), 0)
+
+    def test_saturated_scores(self):
+        q, v = np.full((2, 4), 64, "f4"), np.eye(4, dtype="f4")
+        # Scores of 8,192, 8,448, 8,704 and 8,960 in natural units.
+        k = np.array([[64 + 2 * key] * 4 for key in range(4)], "f4")
+        for design in ("flash-d", "fa2"):
+            core = flashd.Core(design, d=4, score_integer_bits=9)
+            with self.assertWarnsRegex(RuntimeWarning, "2 queries have scores beyond.*score_integer_bits 14 holds them.*smooth_k"):
+                run = core.run(q, k, v)
+            self.assertIn("o_saturated", run.saturated)
+            self.assertEqual(run.saturated_queries.tolist(), 2)
+            run = flashd.Core(design, d=4, score_integer_bits=14).run(q, k, v)
+            self.assertIsNone(run.saturated)
+            np.testing.assert_allclose(run.o, [[0, 0, 0, 1]] * 2, atol=1e-6)
+
     def test_lengths_of_keys_and_values(self):
         core = flashd.Core("fa2", dk=8, dv=5, format="fp8-e4m3", o_format="bf16", masks=True)
         self.assertEqual((core.d, core.dv, core.formats["v"], core.formats["o"]), (8, 5, "fp8-e4m3", "bf16"))

@@ -60,14 +60,21 @@ module independent (
     wire [`BUS-1:0] o_tainted;
     wire o_invalid_tainted;
     wire o_overflow_tainted;
+    wire o_saturated_tainted;
 `ifndef HAS_FIXED
     assign o_overflow_tainted = 0;
+`endif
+`ifndef HAS_SATURATED
+    assign o_saturated_tainted = 0;
 `endif
     `TOP core (
 `ifdef HAS_FIXED
         .v_exponent(v_exponent),
         .v_exponent_tainted({`EXPONENT{q_tainted}}),
         .o_overflow_tainted(o_overflow_tainted),
+`endif
+`ifdef HAS_SATURATED
+        .o_saturated_tainted(o_saturated_tainted),
 `endif
         .clk(clk),
         .rst(rst),
@@ -97,7 +104,7 @@ module independent (
         .o_valid_tainted(o_valid_tainted),
         .o_invalid_tainted(o_invalid_tainted)
     );
-    wire result_tainted = |o_tainted | o_invalid_tainted | o_overflow_tainted;
+    wire result_tainted = |o_tainted | o_invalid_tainted | o_overflow_tainted | o_saturated_tainted;
 `ifndef ALL_RESULTS
     wire looked_at = o_valid & lasts[`LATENCY-1];
 `elsif BEFORE

@@ -102,7 +102,7 @@ class Ports:
 
     def scalars(self, prefix):
         """The scalars of a state, by the names of their ports."""
-        others = {"o", "o_valid", "o_invalid", "o_overflow", "o_empty", "o_index", "o_last", "o_state", "state_ren", "state_o"}
+        others = {"o", "o_valid", "o_invalid", "o_saturated", "o_overflow", "o_empty", "o_index", "o_last", "o_state", "state_ren", "state_o"}
         return [name for name in self.shapes if name.startswith(prefix) and name not in others]
 
     def state(self, accumulators, scalars, prefix):
@@ -208,7 +208,7 @@ def read_blocks(wrapper, path):
                 loading.append(Block())
         if value("o_valid"):
             of = next(b for b in answering if len(b.results) < len(b.queries))
-            o, flags = value("o"), value("o_invalid") | value("o_overflow") << 1 | value("o_empty") << 2
+            o, flags = value("o"), value("o_invalid") | value("o_overflow") << 1 | value("o_empty") << 2 | value("o_saturated") << 3
             counts = (1 << shapes.bits("o")) - 1
             if wrapper.partial and not value("o_empty"):
                 o |= shapes.state(value("o_state"), [value(name) for name in shapes.scalars("o_")], "o_") << shapes.bits("o")

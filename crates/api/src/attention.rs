@@ -3,7 +3,9 @@
 use crate::steps::{StepTable, Trace};
 use crate::{Cancelled, Core, Error, guarded};
 use flashd_golden::{Monitor, PartialState, QueryResult, Step, VectorModel, Watch as Look};
-use flashd_simulator::{Accuracy, Counters, Gaps, Reference, Scenario, prepare_watched, run_model_with};
+use flashd_simulator::{
+    Accuracy, Counters, Gaps, Reference, SaturatedScores, Scenario, prepare_watched, run_model_with,
+};
 use flashd_spec::config::Lengths;
 use flashd_workload::{
     AskedVisible, Attention, Bias, CausalAlign, Scaling, ScoreScale, Source, TensorScale, Visible,
@@ -110,6 +112,8 @@ pub struct HeadRun {
     pub scaling: Scaling,
     /// Queries with something beyond the range of fixed-point lanes: their results are wrong.
     pub overflowed: usize,
+    /// Queries with a score beyond the core's range, if there are any.
+    pub saturated_scores: Option<SaturatedScores>,
     /// Queries that saw no key.
     pub empty: usize,
     /// Elements of q, k and v that saturated when they were rounded.
@@ -135,6 +139,17 @@ impl Run {
         Some(format!(
             "{queries} a value or a sum beyond the range of the lanes (o_overflow): the results are wrong"
         ))
+    }
+}
+
+impl Run {
+    /// The warning where scores are beyond the core's range. The options have their names in Python.
+    pub fn saturated(&self) -> Option<String> {
+        let all = || self.heads.iter().filter_map(|head| head.saturated_scores);
+        let queries = all().map(|scores| scores.queries).sum();
+        let enough = all().map(|scores| scores.enough).try_fold(0, |most, bits| Some(most.max(bits?)));
+        let options = ["smooth_k", "softcap", "score_integer_bits"];
+        (queries > 0).then(|| SaturatedScores { queries, enough }.warning(options))
     }
 }
 
@@ -345,6 +360,7 @@ impl Core {
             counters: run.counters,
             scaling: prepared.scaling,
             overflowed: count(|result| result.overflow),
+            saturated_scores: prepared.saturated_scores(&run.results),
             empty: count(|result| result.empty),
             saturated_inputs: prepared.saturated_inputs,
             saturated: run.results.iter().map(|result| result.saturated).sum(),

@@ -103,6 +103,8 @@ typedef struct {
   uint64_t overflowed;
   // Queries that saw no key: their results are zeros.
   uint64_t empty;
+  // Queries with a score beyond the core's range.
+  uint64_t saturated;
 } FlashdCounts;
 
 // One head in encodings, each in the low bits of its word.
@@ -155,6 +157,8 @@ typedef struct {
   bool overflow;
   // The query saw no key.
   bool empty;
+  // A score is beyond the core's range.
+  bool saturated;
 } FlashdResult;
 
 #ifdef __cplusplus

@@ -187,6 +187,7 @@ pub unsafe extern "C" fn flashd_attention_raw(
             invalid: run.results.iter().filter(|result| result.invalid).count() as u64,
             overflowed: run.results.iter().filter(|result| result.overflow).count() as u64,
             empty: run.results.iter().filter(|result| result.empty).count() as u64,
+            saturated: run.results.iter().filter(|result| result.score_saturated).count() as u64,
         };
         unsafe { tell(counts, all) };
         Ok(())

@@ -151,7 +151,8 @@ pub unsafe extern "C" fn flashd_dpi_value(steps: *mut FlashdSteps, v: *const u32
     kept(run).is_some().into()
 }
 
-/// The result after the last key, and its flags: bit 0 invalid, bit 1 overflow, bit 2 empty.
+/// The result after the last key, and its flags: bit 0 invalid, bit 1 overflow, bit 2 empty, bit 3
+/// saturated.
 ///
 /// # Safety
 /// `steps` comes from flashd_dpi_new; `o` is a flashd_vector_t, `flags` can be written.
@@ -165,7 +166,7 @@ pub unsafe extern "C" fn flashd_dpi_result(
         let model = &unsafe { handle(steps) }?.stepper;
         let result = model.result()?;
         pack(&result.o, model.config().formats().o.width(), unsafe { slice_mut("o", o, VECTOR_WORDS) }?);
-        let bits = [result.invalid, result.overflow, result.empty];
+        let bits = [result.invalid, result.overflow, result.empty, result.score_saturated];
         let bits = bits.iter().enumerate().map(|(place, &flag)| c_int::from(flag) << place).sum();
         *unsafe { flags.as_mut() }.ok_or_else(|| input("flags is null"))? = bits;
         Ok(())

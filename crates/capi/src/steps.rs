@@ -245,7 +245,12 @@ pub unsafe extern "C" fn flashd_steps_result(
             *to = word as u32;
         }
         if let Some(flags) = unsafe { flags.as_mut() } {
-            *flags = FlashdResult { invalid: result.invalid, overflow: result.overflow, empty: result.empty };
+            *flags = FlashdResult {
+                invalid: result.invalid,
+                overflow: result.overflow,
+                empty: result.empty,
+                saturated: result.score_saturated,
+            };
         }
         Ok(())
     })

@@ -75,6 +75,8 @@ pub struct FlashdCounts {
     pub overflowed: u64,
     /// Queries that saw no key: their results are zeros.
     pub empty: u64,
+    /// Queries with a score beyond the core's range.
+    pub saturated: u64,
 }
 
 /// What a step does, as FlashdStep tells it.
@@ -125,6 +127,8 @@ pub struct FlashdResult {
     pub overflow: bool,
     /// The query saw no key.
     pub empty: bool,
+    /// A score is beyond the core's range.
+    pub saturated: bool,
 }
 
 impl FlashdStep {

@@ -46,7 +46,7 @@ package flashd_dpi;
     // The value of the key before.
     import "DPI-C" function int flashd_dpi_value(input chandle model, input flashd_vector_t v);
 
-    // The result after the last key, and its flags: bit 0 invalid, bit 1 overflow, bit 2 empty.
+    // The result after the last key, and its flags: bit 0 invalid, bit 1 overflow, bit 2 empty, bit 3 saturated.
     import "DPI-C" function int flashd_dpi_result(
         input chandle model, output flashd_vector_t o, output int flags);
 

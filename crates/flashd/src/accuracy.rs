@@ -4,14 +4,15 @@ mod chart;
 mod report;
 
 use crate::cli::{AccuracyArgs, Selection};
-use crate::output::{self, Failure, print, print_json};
+use crate::output::{self, Failure, SCORE_OPTIONS, print, print_json, warn};
 use crate::progress::{Phase, Plan, on_all_processors, rates};
 use crate::sample;
 use crate::select::{add_core, configuration, parse_flags};
+use flashd_simulator::SaturatedScores;
 use flashd_spec::config::{CoreConfig, D_RANGE, Design};
 use flashd_spec::format::{Encodings, Format};
 use flashd_study::By;
-use flashd_study::accuracy::{AccuracyError, FormatAccuracy, measure};
+use flashd_study::accuracy::{AccuracyError, CoreAccuracy, FormatAccuracy, measure};
 use flashd_study::channels::{self, FormatChannels};
 use flashd_study::lengths::{self, FormatLengths, LENGTHS};
 use flashd_study::{Heads, Scores};
@@ -85,6 +86,7 @@ pub fn run(args: &AccuracyArgs) -> Result<(), Failure> {
         channels: if args.channels { Some(channels(&sets, &plan)?) } else { None },
     };
     drop(plan);
+    warn_of_scores(&result);
     let mut written = Vec::new();
     for (flag, path) in drawings {
         let Some(path) = path else { continue };
@@ -99,6 +101,21 @@ pub fn run(args: &AccuracyArgs) -> Result<(), Failure> {
     match args.json {
         true => print_json(&result),
         false => print(&report::text(&result, &written)),
+    }
+}
+
+/// Warns of cores with scores beyond their range.
+fn warn_of_scores(result: &Measured) {
+    for format in result.traces.iter().flat_map(|traces| &traces.formats) {
+        for row in &format.rows {
+            for CoreAccuracy { core, errors, .. } in
+                row.cores.iter().filter(|core| core.errors.saturated_queries > 0)
+            {
+                let scores =
+                    SaturatedScores { queries: errors.saturated_queries, enough: errors.enough_score_bits };
+                warn(&format!("{core} on {}: {}", row.name, scores.warning(SCORE_OPTIONS)));
+            }
+        }
     }
 }
 

@@ -82,6 +82,14 @@ pub fn first_paragraph(text: &str) -> String {
     words.join(" ").trim_start_matches("error: ").to_string()
 }
 
+/// The options against saturated scores, as [`flashd_simulator::SaturatedScores::warning`] takes them.
+pub const SCORE_OPTIONS: [&str; 3] = ["--smooth-k", "--softcap C", "--score-integer-bits"];
+
+/// Prints a warning to standard error.
+pub fn warn(text: &str) {
+    eprintln!("warning: {text}");
+}
+
 /// An output that cannot be written.
 pub fn unwritable(flag: &str, path: &Path, e: impl Display) -> Failure {
     Failure::input(format!("{flag} {}: cannot be written: {e}", path.display()))

@@ -265,13 +265,14 @@ fn tiles(args: &SimulateArgs, prepared: &Prepared) -> Result<Option<Prepared>, F
 /// Results of queries, from the results of their tiles and the places of the last ones. A query has the flags of all its tiles.
 fn whole_queries(last: &[usize], tiles: Vec<QueryResult>) -> Vec<QueryResult> {
     let mut queries = Vec::new();
-    let (mut invalid, mut overflow) = (false, false);
+    let (mut invalid, mut overflow, mut saturated) = (false, false, false);
     for (i, mut tile) in tiles.into_iter().enumerate() {
         invalid |= tile.invalid;
         overflow |= tile.overflow;
+        saturated |= tile.score_saturated;
         if last.get(queries.len()) == Some(&i) {
-            (tile.invalid, tile.overflow) = (invalid, overflow);
-            (invalid, overflow) = (false, false);
+            (tile.invalid, tile.overflow, tile.score_saturated) = (invalid, overflow, saturated);
+            (invalid, overflow, saturated) = (false, false, false);
             queries.push(tile);
         }
     }

@@ -95,6 +95,7 @@ fn manifest_states_the_contract() {
         "o",
         "o_valid",
         "o_invalid",
+        "o_saturated",
     ];
     assert_eq!(names, contract);
     let fixed = CoreConfig { datapath: FlashDVariant::Fixed.into(), ..config.clone() };

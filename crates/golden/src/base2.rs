@@ -167,9 +167,15 @@ impl Score {
         self.places
     }
 
-    /// `natural log2(e)` with FS fraction bits, rounded half up and saturated.
-    pub(crate) fn of(&self, natural: i64) -> i64 {
-        let natural = natural.clamp(-self.natural_limit, self.natural_limit);
-        round_half_up(natural * LOG2E as i64, self.places).clamp(-self.limit, self.limit)
+    /// `natural log2(e)` with FS fraction bits, rounded half up and saturated, and whether it or the natural score saturates.
+    pub(crate) fn of(&self, natural: i64) -> (i64, bool) {
+        let (natural, beyond) = saturated(natural, self.natural_limit);
+        let (score, also) = saturated(round_half_up(natural * LOG2E as i64, self.places), self.limit);
+        (score, beyond || also)
     }
+}
+
+/// `x` within `+-limit`, and whether it was beyond.
+pub(crate) fn saturated(x: i64, limit: i64) -> (i64, bool) {
+    (x.clamp(-limit, limit), x.abs() > limit)
 }

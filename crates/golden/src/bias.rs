@@ -12,6 +12,8 @@ pub(crate) struct Bias {
     pub(crate) score: i64,
     /// The encoding is Inf or NaN; the bias then counts as zero.
     pub(crate) special: bool,
+    /// The bias is beyond the score's range.
+    pub(crate) saturated: bool,
 }
 
 /// Converts encodings of biases to base 2.
@@ -29,9 +31,13 @@ impl BiasUnit {
 
     /// `bias log2(e)` in ulps of the score, rounded half away from zero, saturated.
     pub(crate) fn of(&self, bits: u64) -> Bias {
-        // The product has 23 bits and the limit is an integer, so f64 is exact up to `round`.
-        let scaled = (decode(BIAS, bits) * self.scale).clamp(-self.limit, self.limit);
-        Bias { score: scaled.round() as i64, special: BIAS.is_special(bits) }
+        // The product has 26 bits and the limit is an integer, so f64 is exact up to `round`.
+        let rounded = (decode(BIAS, bits) * self.scale).round();
+        Bias {
+            score: rounded.clamp(-self.limit, self.limit) as i64,
+            special: BIAS.is_special(bits),
+            saturated: rounded.abs() > self.limit,
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! ulps: too little to reach a midpoint (products are at least two bits shorter than the carrier), but enough to
 //! lift a tie above it. So the nearest integer is the term, and sums of integers of the carrier's width are exact.
 
+use crate::base2::round_half_up;
 use crate::block::{BLOCK, Block, BlockDot, DotUnit, transpose};
 use crate::carrier::{Carrier, Carriers, Integer};
 use crate::round::{Rounder, biased_exponent, decode, pow2};
@@ -41,7 +42,7 @@ fn sums_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: Carriers) -
         Dot::Fused => {
             let terms = Terms::new(n, d, q, k);
             if !terms.fit {
-                Box::new(Saturating::new(terms, k))
+                Box::new(Large::new(n, terms, k))
             } else if fastest && narrow && terms.fit_f32() {
                 Box::new(Fused::<f32>::new(terms))
             } else {
@@ -51,17 +52,15 @@ fn sums_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: Carriers) -
     }
 }
 
-/// `shift` of a term `q k 2^shift`.
-pub(crate) fn term_shift(n: &Numerics) -> i32 {
-    n.score_shift + (n.natural_fraction() + n.dot_guard) as i32
+/// Limits of terms: a product is too large if it reaches the first number, or if its operands' exponent fields add up to more
+/// than the second.
+pub(crate) fn term_limits(n: &Numerics) -> (f64, f64) {
+    (pow2(n.term_bits() as i32 - 1), n.term_top(n.term_spare()).into())
 }
 
-/// Limits of terms: a term saturates if its magnitude reaches the first number, or if its operands' exponent fields add up to
-/// more than the second.
-pub(crate) fn term_limits(n: &Numerics) -> (f64, f64) {
-    let width = (n.term_bits() - 1) as i32;
-    (pow2(width), (width + n.formats.q.bias + n.formats.k.bias - term_shift(n) - 1).into())
-}
+/// Magnitude of a sum with a product that is too large. It is beyond every score, as are the sums that are cut to it, and f64
+/// holds every sum below it.
+const BEYOND: i64 = 1 << 52;
 
 /// Whether f32 holds every term up to `largest`, and i32 every sum of d terms.
 pub(crate) fn sums_fit_i32(largest: f64, d: usize) -> bool {
@@ -79,13 +78,13 @@ struct Terms {
     /// See [`term_limits`].
     limit: f64,
     top: f64,
-    /// No term saturates.
+    /// No product is too large.
     fit: bool,
 }
 
 impl Terms {
     fn new(n: &Numerics, d: usize, q: &[u64], k: &[u64]) -> Self {
-        let (formats, shift) = (n.formats, term_shift(n));
+        let (formats, shift) = (n.formats, n.term_shift());
         let scaled = |format: Format, x: &[u64], scale: f64| -> Vec<f64> {
             x.iter().map(|&x| decode(format, x) * scale).collect()
         };
@@ -168,7 +167,7 @@ impl<C: Carrier, const FLUSH: bool> BlockDot for TreeBlock<'_, C, FLUSH> {
     }
 }
 
-/// The exact sum of integer terms, none of which saturates.
+/// The exact sum of integer terms, no product being too large.
 struct Fused<C> {
     /// Format of the queries.
     format: Format,
@@ -208,52 +207,73 @@ impl<C: Carrier> BlockDot for FusedBlock<'_, C> {
         let bias = C::INTEGER_BIAS.wrapping_times(*d);
         sums.map(|sum| {
             let sum: i64 = sum.wrapping_sub(bias).into();
-            sum as f64
+            sum.clamp(-BEYOND, BEYOND) as f64
         })
     }
 }
 
-/// The exact sum of integer terms that may saturate.
-struct Saturating {
+/// The exact sum of integer terms, of which some products may be too large. Their sum is then beyond every score, with the sign
+/// that the hardware gives it: a term keeps the product's lower bits, and its highest bit is set.
+struct Large {
     terms: Terms,
     /// Exponent fields of the keys.
     exponents: Vec<f64>,
+    /// Bits of a term's magnitude.
+    bits: u32,
+    guard: i32,
 }
 
-impl Saturating {
-    fn new(mut terms: Terms, k: &[u64]) -> Self {
+impl Large {
+    fn new(n: &Numerics, mut terms: Terms, k: &[u64]) -> Self {
         let exponents = k.iter().map(|&k| exponent(terms.formats.k, k)).collect();
         terms.k.iter_mut().for_each(|k| *k = k.away());
-        Saturating { terms, exponents }
+        Large { terms, exponents, bits: n.term_bits() - 1, guard: n.dot_guard as i32 }
+    }
+
+    /// The term of a product that is too large. `excess`: by how much the sum of the exponent fields is above the limit.
+    fn term(&self, product: f64, excess: f64) -> i64 {
+        // A product with too large an exponent stays at the top of the shifter.
+        let placed = product.abs() * pow2(-(excess.max(0.0) as i32));
+        let halves = (2.0 * placed) as u128;
+        let highest = 1 << (self.bits - 1);
+        let magnitude = (halves >> 1) as i64 & (2 * highest - 1) | highest;
+        let rounded = magnitude + (halves & 1) as i64;
+        if product < 0.0 { -rounded } else { rounded }
     }
 }
 
-impl DotUnit for Saturating {
+impl DotUnit for Large {
     fn block<'a>(&'a self, queries: &[u64]) -> Box<dyn BlockDot + 'a> {
         let Terms { formats: Formats { q: format, .. }, d, .. } = self.terms;
         let queries = transpose(d, queries, |q| (decode(format, q), exponent(format, q)));
-        Box::new(SaturatingBlock { unit: self, queries })
+        Box::new(LargeBlock { unit: self, queries })
     }
 }
 
-struct SaturatingBlock<'a> {
-    unit: &'a Saturating,
+struct LargeBlock<'a> {
+    unit: &'a Large,
     /// Values and exponent fields.
     queries: Vec<Block<(f64, f64)>>,
 }
 
-impl BlockDot for SaturatingBlock<'_> {
+impl BlockDot for LargeBlock<'_> {
     fn dots(&mut self, key: usize) -> Block<f64> {
-        let Saturating { terms: Terms { d, k, limit, top, .. }, exponents } = self.unit;
+        let Large { terms: Terms { d, k, limit, top, .. }, exponents, guard, .. } = self.unit;
         let row = key * d..(key + 1) * d;
-        let mut sums = [0i64; BLOCK];
+        let (mut sums, mut large) = ([0i64; BLOCK], [false; BLOCK]);
         for (query, (&k, &e)) in self.queries.iter().zip(k[row.clone()].iter().zip(&exponents[row])) {
-            for (sum, &(q, exponent)) in sums.iter_mut().zip(query) {
-                let term = q * k;
-                let saturates = term.abs() >= *limit || exponent + e > *top;
-                *sum += if saturates { (limit - 1.0).copysign(term) } else { term }.nearest_integer();
+            for (i, &(q, exponent)) in query.iter().enumerate() {
+                let (term, excess) = (q * k, exponent + e - top);
+                let is_large = term.abs() >= *limit || excess > 0.0;
+                large[i] |= is_large;
+                sums[i] += if is_large { self.unit.term(term, excess) } else { term.nearest_integer() };
             }
         }
-        sums.map(|sum| sum as f64)
+        let mut dots = [0.0; BLOCK];
+        for (dot, (sum, large)) in dots.iter_mut().zip(sums.into_iter().zip(large)) {
+            let beyond = if round_half_up(sum, *guard) < 0 { -BEYOND } else { BEYOND };
+            *dot = if large { beyond } else { sum.clamp(-BEYOND, BEYOND) } as f64;
+        }
+        dots
     }
 }

@@ -73,7 +73,7 @@ impl Merge {
     }
 
     /// The results of queries whose keys are split into parts. `parts` has, for each query, the results of its parts, a power of
-    /// two of them. `invalid` and `overflow` are set if any part set them.
+    /// two of them. `invalid`, `score_saturated` and `overflow` are set if any part set them.
     pub fn results(&self, parts: &[Vec<QueryResult>], v_exponents: &[u64]) -> Vec<QueryResult> {
         let query = |(parts, &v_exponent): (&Vec<QueryResult>, &u64)| {
             let states: Vec<_> = parts.iter().map(|part| part.state.clone()).collect();
@@ -84,6 +84,7 @@ impl Merge {
                     None => vec![0; self.config.dv()],
                 },
                 invalid: parts.iter().any(|part| part.invalid),
+                score_saturated: parts.iter().any(|part| part.score_saturated),
                 overflow: overflow || parts.iter().any(|part| part.overflow),
                 empty: state.is_none(),
                 state,

@@ -93,7 +93,8 @@ impl Model {
         })
     }
 
-    pub(crate) fn config(&self) -> &CoreConfig {
+    /// The core's configuration.
+    pub fn config(&self) -> &CoreConfig {
         &self.config
     }
 

@@ -63,6 +63,9 @@ pub struct QueryResult {
     pub o: Vec<u64>,
     /// An operand that was read is Inf or NaN.
     pub invalid: bool,
+    /// A score of a key that the query saw is beyond the core's range, or a product that it is the sum of, or its bias. Never in
+    /// `paper` and `literal`, whose scores are in the format.
+    pub score_saturated: bool,
     /// Fixed-point lanes: a value that was read is beyond `v_exponent`, or FA2's fixed-point sum exceeded `2^G` for the core's most keys.
     pub overflow: bool,
     /// The query saw no key, all being masked: `o` is zero, and neither `invalid` nor `overflow` is set.

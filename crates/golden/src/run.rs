@@ -133,7 +133,9 @@ where
                     }
                     let bias = biases.of(number, key);
                     query.result.invalid |= query.special || k_special[place] || bias.special;
-                    if self.step(query, values, place, KeyScore { dot, bias: bias.score }) {
+                    let score = KeyScore { dot, bias: bias.score };
+                    query.result.score_saturated |= bias.saturated || self.recurrence.saturates(score);
+                    if self.step(query, values, place, score) {
                         query.result.invalid |= v_special[place];
                     }
                 }

@@ -1,10 +1,10 @@
 //! Scores of queries and keys that each have one scale, which multiplies their dot product.
 //!
 //! For integers the dot product is exact: `s = floor((q . k) c 2^(left - right) + 1/2)` in ulps of the score. The multiplier c is the
-//! product of both significands and `log2(e)`, rounded to 16 bits. For floats the elements already have the scales' powers of two, and
+//! product of both significands and `log2(e)`, rounded. For floats the elements already have the scales' powers of two, and
 //! c multiplies the natural score.
 
-use crate::base2::{Score, round_half_up};
+use crate::base2::{Score, round_half_up, saturated};
 use crate::block::{BLOCK, Block, BlockDot, DotUnit, transpose};
 use crate::round::decode;
 use crate::rows::VectorScale;
@@ -46,14 +46,15 @@ pub(crate) struct ScaledUnit {
 struct Rule {
     most: i32,
     left: u32,
-    limit: i64,
+    /// A score beyond the limit.
+    beyond: i64,
 }
 
 impl Rule {
     fn score(&self, dot: i32, q: VectorScale, k: VectorScale) -> f64 {
         let right = (self.most - q.exponent - k.exponent).clamp(0, 62);
         let moved = (i64::from(dot) * multiplier(q, k)) << self.left;
-        round_half_up(moved, right).clamp(-self.limit, self.limit) as f64
+        round_half_up(moved, right).clamp(-self.beyond, self.beyond) as f64
     }
 }
 
@@ -68,7 +69,7 @@ impl ScaledUnit {
             words,
             k: k.chunks(words).flat_map(|row| row[..d].iter().map(element)).collect(),
             scales: k.chunks(words).map(|row| VectorScale::in_words(&row[d..])).collect(),
-            rule: Rule { most, left, limit: Score::new(n).limit() },
+            rule: Rule { most, left, beyond: Score::new(n).limit() + 1 },
         }
     }
 }
@@ -115,7 +116,8 @@ pub(crate) struct SignificandsUnit {
     guard: i32,
     places: i32,
     natural_limit: i64,
-    limit: i64,
+    /// A score beyond the limit.
+    beyond: i64,
 }
 
 impl SignificandsUnit {
@@ -135,7 +137,7 @@ impl SignificandsUnit {
             guard: n.dot_guard as i32,
             places: (SCALE_PRODUCT_FRACTION + n.natural_fraction() - n.score_fraction) as i32,
             natural_limit: Score::new(n).natural_limit(),
-            limit: Score::new(n).limit(),
+            beyond: Score::new(n).limit() + 1,
         }
     }
 }
@@ -157,12 +159,17 @@ struct SignificandsBlock<'a> {
 impl BlockDot for SignificandsBlock<'_> {
     /// Returns scores, not sums; [`crate::recurrence::FixedScore`] passes them on.
     fn dots(&mut self, key: usize) -> Block<f64> {
-        let SignificandsUnit { scales, guard, places, natural_limit, limit, .. } = self.unit;
+        let SignificandsUnit { scales, guard, places, natural_limit, beyond, .. } = self.unit;
         let mut scores = self.sums.dots(key);
         for (score, &q) in scores.iter_mut().zip(&self.scales) {
-            let natural = round_half_up(*score as i64, *guard).clamp(-natural_limit, *natural_limit);
-            let product = natural * multiplier(q, scales[key]);
-            *score = round_half_up(product, *places).clamp(-limit, *limit) as f64;
+            let (natural, saturates) = saturated(round_half_up(*score as i64, *guard), *natural_limit);
+            let rounded = round_half_up(natural * multiplier(q, scales[key]), *places);
+            // A natural score that saturates counts as a score that does, whatever it is multiplied by.
+            *score = match saturates {
+                true if natural < 0 => -beyond,
+                true => *beyond,
+                false => rounded.clamp(-beyond, *beyond),
+            } as f64;
         }
         scores
     }

@@ -160,7 +160,7 @@ impl Stepper {
         let dot = self.model.dots_of_rows(query, &k.words)[0];
         let bias = BiasUnit::new(self.model.numerics()).of(bias);
         let special = k.first_is_special(format) || bias.special;
-        let step = self.core.key(KeyScore { dot, bias: bias.score }, special);
+        let step = self.core.key(KeyScore { dot, bias: bias.score }, special, bias.saturated);
         self.due = matches!(step.action, Action::Load | Action::Update);
         Ok(step)
     }
@@ -234,7 +234,7 @@ fn within(what: &'static str, words: &[u64], bits: u32) -> Result<(), StepError>
 trait AnyCore: Send {
     fn begin(&mut self, v_exponent: u64, special: bool);
     fn restore(&mut self, partial: &PartialState) -> Step;
-    fn key(&mut self, key: KeyScore, special: bool) -> Step;
+    fn key(&mut self, key: KeyScore, special: bool, saturated: bool) -> Step;
     fn value(&mut self, v: &[u64], special: bool);
     /// None without a key.
     fn state(&self) -> Option<PartialState>;
@@ -303,12 +303,13 @@ where
         Step { s: 0, x: 0, w: 0, upper: false, action: Action::Restore, l: None }
     }
 
-    fn key(&mut self, key: KeyScore, special: bool) -> Step {
+    fn key(&mut self, key: KeyScore, special: bool, saturated: bool) -> Step {
         let (state, d) = self.recurrence.step(self.state, key);
         self.state = Some(state);
         self.op = d.op;
         self.result.empty = false;
         self.result.invalid |= self.special || special;
+        self.result.score_saturated |= saturated || self.recurrence.saturates(key);
         self.result.overflow |= d.overflow;
         Step { s: d.s, x: d.x, w: d.w, upper: d.upper, action: d.action, l: self.recurrence.sum(state) }
     }

@@ -97,7 +97,7 @@ impl Compared {
         match output {
             // It says whether the read is for a value or for accumulators.
             "v_state" => Compared::WithRead,
-            "o" | "o_invalid" | "o_overflow" | "o_empty" | "o_index" => Compared::WithResult,
+            "o" | "o_invalid" | "o_saturated" | "o_overflow" | "o_empty" | "o_index" => Compared::WithResult,
             "o_lse" | "o_room" | "o_m" | "o_l" | "o_state" => Compared::WithState,
             // Flags, and ports that this table does not know: the strictest rule.
             _ => Compared::Always,

@@ -7,8 +7,8 @@ use crate::core::vectors::Vectors;
 use crate::core::workload::Workload;
 use flashd_golden::f64_attention::{safe_softmax_of_rows, softcap};
 use flashd_golden::{Monitor, QueryResult, Source, VectorModel};
-use flashd_spec::config::CoreConfig;
-use flashd_spec::numerics::BIAS;
+use flashd_spec::config::{CoreConfig, SCORE_INTEGER_RANGE};
+use flashd_spec::numerics::{BIAS, SCORE_BITS};
 use flashd_workload::{
     Attention, Bias, Channels, Quantiser, Rounded, ScaleRule, Scaling, ScalingError, ScoreScale, TensorScale,
     Trace, Visible, choose_scaling, round_to, v_candidates,
@@ -297,4 +297,61 @@ pub fn prepare_watched(
 /// The bit-exact model's results.
 pub fn model_results(prepared: &Prepared) -> Vec<QueryResult> {
     prepared.workload.run_model(&VectorModel::new(&prepared.config), Monitor::default()).results
+}
+
+/// Queries with saturated scores, and the integer bits of the score that would hold them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SaturatedScores {
+    /// How many queries.
+    pub queries: usize,
+    /// The fewest integer bits with which no score saturates, [`SCORE_INTEGER_RANGE`] permitting.
+    pub enough: Option<u32>,
+}
+
+impl SaturatedScores {
+    /// Those in the results of a core. `saturates` says whether the same operands saturate in a core with other integer bits.
+    pub fn of(
+        config: &CoreConfig,
+        results: &[QueryResult],
+        saturates: impl Fn(&CoreConfig) -> bool,
+    ) -> Option<SaturatedScores> {
+        let queries = results.iter().filter(|result| result.score_saturated).count();
+        let most = SCORE_INTEGER_RANGE.1.min(SCORE_BITS - config.score_fraction_bits);
+        let holds = |bits: u32| !saturates(&CoreConfig { score_integer_bits: bits, ..config.clone() });
+        (queries > 0).then(|| {
+            // Wider scores hold what narrower ones hold.
+            let (mut below, mut enough) = (config.score_integer_bits, most + 1);
+            while below + 1 < enough {
+                let middle = (below + enough) / 2;
+                *(if holds(middle) { &mut enough } else { &mut below }) = middle;
+            }
+            SaturatedScores { queries, enough: (enough <= most).then_some(enough) }
+        })
+    }
+
+    /// The warning. `options` are the names of: smoothing K, a cap, the score's integer bits.
+    pub fn warning(&self, [smooth, cap, integer]: [&str; 3]) -> String {
+        let queries = match self.queries {
+            1 => "1 query has".to_string(),
+            n => format!("{n} queries have"),
+        };
+        let enough = match self.enough {
+            Some(bits) => format!("{integer} {bits} holds them"),
+            None => format!("no {integer} holds them"),
+        };
+        format!(
+            "{queries} scores beyond the core's range (o_saturated), and results may be wrong: {enough}; \
+             {smooth} or {cap} makes scores smaller"
+        )
+    }
+}
+
+impl Prepared {
+    /// The saturated scores in the results of this run; the model says how many bits would do.
+    pub fn saturated_scores(&self, results: &[QueryResult]) -> Option<SaturatedScores> {
+        SaturatedScores::of(&self.config, results, |wider| {
+            let run = self.workload.run_model(&VectorModel::new(wider), Monitor::default());
+            run.results.iter().any(|result| result.score_saturated)
+        })
+    }
 }

@@ -107,6 +107,7 @@ fn core_value(scalars: &[&str], field: &Field, i: &Inputs, o: &Outputs, elements
         "v_state" => o.v_state,
         "o_valid" => o.o_valid,
         "o_invalid" => o.o_invalid,
+        "o_saturated" => o.o_saturated,
         "o_overflow" => o.o_overflow,
         "o_empty" => o.o_empty,
         _ => {

@@ -111,7 +111,9 @@ const DEFAULT_SEGMENTS: [u32; 2] = [8, 16];
 /// Default fraction bits of the score, and those in formats with more than 8 significand bits.
 const DEFAULT_SCORE_FRACTION: [u32; 2] = [10, 12];
 /// Default integer bits of the score.
-const DEFAULT_SCORE_INTEGER_BITS: u32 = 9;
+pub const DEFAULT_SCORE_INTEGER_BITS: u32 = 16;
+/// Fewest and most integer bits of the score.
+pub const SCORE_INTEGER_RANGE: (u32, u32) = (5, 20);
 /// Most significand bits of the weight in fixed-point lanes.
 pub(crate) const WIDEST_LANE_WEIGHT: u32 = 12;
 /// Fewest and most significand bits of the weight in float lanes; the tables resolve no more.

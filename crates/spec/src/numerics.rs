@@ -60,14 +60,19 @@ pub const SIGNIFICANDS_GUARD_BITS: u32 = 2;
 /// Format of a key's bias, in natural units, as a memory holds it. It is multiplied by [`LOG2E`], rounded once to the score's last place, half away from zero,
 /// and saturates like the score.
 pub const BIAS: Format = Format::BF16;
-/// Width of the product of q's scale, k's scale and log2(e), after rounding; its top two bits may be zero. The relative error, at most 2^-14.5, is below the
-/// score's last place for scores up to 16.
-pub const SCALE_PRODUCT_BITS: u32 = 16;
+/// Width of the product of q's scale, k's scale and log2(e), after rounding; its top two bits may be zero. Each key has another error, so that it does not cancel
+/// in differences of scores: relatively at most 2^-22.5, which is 0.003 at a score of 20,000.
+pub const SCALE_PRODUCT_BITS: u32 = 24;
 /// Bits that rounding to [`SCALE_PRODUCT_BITS`] drops from the product of both scales' significands and [`LOG2E`].
 pub const SCALE_PRODUCT_DROPPED: u32 = 2 * Format::BF16.precision() + bits_for(LOG2E) - SCALE_PRODUCT_BITS;
 /// Fraction bits of the rounded product.
 pub const SCALE_PRODUCT_FRACTION: u32 =
     2 * Format::BF16.fraction_bits + LOG2E_FRACTION - SCALE_PRODUCT_DROPPED;
+/// Integer bits of the largest product of the fused dot product in natural units. Products of public models reach 74,000. A larger product than this saturates; in
+/// formats of 8 bits with the default `score_shift` there is none.
+pub const PRODUCT_INTEGER_BITS: u32 = 18;
+/// Most bits of the score, integer and fraction together. Words of 64 bits then hold every product of the score unit.
+pub const SCORE_BITS: u32 = 32;
 /// Guard bits of `1 - sigmoid(-t)`.
 pub const COMPLEMENT_GUARD_BITS: u32 = 2;
 /// Extra fraction bits of FLASH-D's difference and product and of FA2's product. Even without them the result stays between o and v, because the factor is at
@@ -241,8 +246,45 @@ impl Numerics {
     pub fn term_bits(&self) -> u32 {
         match self.is_exact() {
             true => 1 + self.formats.q.precision() + self.formats.k.precision(),
-            false => self.natural_bits() + self.dot_guard,
+            false => 1 + self.product_integer() + self.natural_fraction() + self.dot_guard,
         }
+    }
+
+    /// Integer bits of the fused dot product's terms: those of the largest product, but no more than [`PRODUCT_INTEGER_BITS`] and one more than the score.
+    fn product_integer(&self) -> u32 {
+        // Both significands are below 2.
+        let largest = |format: Format| largest_exponent(format) - format.bias + 1;
+        let largest = largest(self.formats.q) + largest(self.formats.k) + self.score_shift;
+        let most = PRODUCT_INTEGER_BITS.max(self.score_integer + 1);
+        largest.clamp(1, most as i32) as u32
+    }
+
+    /// Power of two that scales a product to the unit of a term.
+    pub fn term_shift(&self) -> i32 {
+        self.score_shift + (self.natural_fraction() + self.dot_guard) as i32
+    }
+
+    /// Bits above a term that tell whether its product is too large; 0 if no product is.
+    ///
+    /// Normal products need one. Those of subnormal numbers have zeros above their leading one, and with a large [`Numerics::score_shift`] these zeros are above
+    /// the term although the product is not too large.
+    pub fn term_spare(&self) -> u32 {
+        let Formats { q, k, .. } = self.formats;
+        let [q_most, k_most] = [q, k].map(largest_exponent);
+        if q_most + k_most <= self.term_top(0) {
+            return 0;
+        }
+        let of_subnormals = [(q, 1 + k_most), (k, 1 + q_most)];
+        let of_subnormals =
+            of_subnormals.into_iter().filter(|(format, _)| format.subnormals == Subnormals::Supported);
+        let beyond = of_subnormals.map(|(_, sum)| sum - self.term_top(1)).max().unwrap_or(0);
+        1 + beyond.clamp(0, (q.fraction_bits + k.fraction_bits) as i32) as u32
+    }
+
+    /// Largest sum of exponent fields of which a product fits into a term with `spare` bits above it.
+    pub fn term_top(&self, spare: u32) -> i32 {
+        let Formats { q, k, .. } = self.formats;
+        (self.term_bits() - 1 + spare) as i32 + q.bias + k.bias - 2 - self.term_shift()
     }
 
     /// Width of a base-2 argument `t`.
@@ -340,6 +382,11 @@ impl Numerics {
     pub fn latency(&self) -> u32 {
         3 + self.tree_levels + self.cap_stages() + self.value_latency
     }
+}
+
+/// Exponent field of a format's largest number; integers have the one field 1.
+fn largest_exponent(format: Format) -> i32 {
+    ((format.max_finite() >> format.fraction_bits) & format.exponent_mask()).max(1) as i32
 }
 
 /// Alignment of a scaled score, for queries and keys with scales: returns `(e, left)`. The product of sum and scales, shifted left by `left`, needs a right

@@ -19,7 +19,7 @@ use crate::hardware::{HardwareCheck, check};
 use crate::heads::{Head, Heads, HeadsError, capped, with_sink};
 use flashd_golden::VectorModel;
 use flashd_golden::f64_attention::scores;
-use flashd_simulator::{Accuracy, RunError};
+use flashd_simulator::{Accuracy, RunError, SaturatedScores};
 use flashd_spec::config::{ConfigError, CoreConfig, Design};
 use flashd_spec::format::Encodings;
 use flashd_spec::numerics::BIAS;
@@ -174,7 +174,11 @@ pub(crate) fn on_head(
         let results = on_rounded(encoded, scaling, &scores, &v);
         input.push(head.accuracy(results.into_iter().enumerate().map(round)));
         all.par_iter_mut().zip(&models).for_each(|(totals, model)| {
-            totals.push(Total::new(encoded, scaling, saturated, &encoded.run(model, &v)));
+            let results = encoded.run(model, &v);
+            let scores = SaturatedScores::of(model.config(), &results, |wider| {
+                encoded.run(&VectorModel::new(wider), &v).iter().any(|result| result.score_saturated)
+            });
+            totals.push(Total::new(encoded, scaling, saturated, &results, scores));
         });
     }
     (0..cores.len()).for_each(|_| done());

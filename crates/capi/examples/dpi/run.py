@@ -50,7 +50,7 @@ def defines(manifest, testbench):
         "VALUE_LATENCY": manifest["value_latency"],
         "JSON": f'"{text}"',
     }
-    for port in ("k_mask", "v_exponent"):
+    for port in ("k_mask", "v_exponent", "o_saturated"):
         if port in ports:
             values[f"HAS_{port.upper()}"] = ""
     # The names that the emitted testbench reads inside the core.

@@ -34,7 +34,7 @@ module scoreboard;
     logic [31:0] v_exponent = BIAS + 1;
     wire v_step, v_ren, o_valid, o_invalid;
     wire [N-1:0] o;
-    logic o_overflow = 0, o_empty = 0;
+    logic o_overflow = 0, o_empty = 0, o_saturated = 0;
 
     `FLASHD_TOP dut (
         .clk, .rst, .q, .q_valid, .k, .k_valid, .k_last,
@@ -43,6 +43,9 @@ module scoreboard;
 `endif
 `ifdef FLASHD_HAS_V_EXPONENT
         .v_exponent(v_exponent[W-F-2:0]), .o_overflow,
+`endif
+`ifdef FLASHD_HAS_O_SATURATED
+        .o_saturated,
 `endif
         .v_step, .v_ren, .v, .o, .o_valid, .o_invalid
     );
@@ -160,8 +163,8 @@ module scoreboard;
         if (!o_valid) return;
         if (at_result.size() == 0) fail("a result that no query has", sent, 0, 1);
         result = at_result.pop_front();
-        if ({o_empty, o_overflow, o_invalid} !== result.flags[2:0])
-            fail("flags", result.number, 256'(result.flags), 256'({o_empty, o_overflow, o_invalid}));
+        if ({o_saturated, o_empty, o_overflow, o_invalid} !== result.flags[3:0])
+            fail("flags", result.number, 256'(result.flags), 256'({o_saturated, o_empty, o_overflow, o_invalid}));
         for (int i = 0; i < D; i++)
             if (o[i*W +: W] !== result.o[i*W +: W])
                 fail($sformatf("o[%0d]", i), result.number, 256'(result.o[i*W +: W]), 256'(o[i*W +: W]));

@@ -88,7 +88,7 @@ fn no_key_and_unseen_keys() {
             let mut lse = 0.0;
             assert!(flashd_log_sum_exp(core, none.as_ptr(), &mut lse) && lse == f64::NEG_INFINITY);
             assert!(flashd_steps_restore(steps, none.as_ptr(), zeros.as_ptr()), "{}", error());
-            let mut flags = FlashdResult { invalid: true, overflow: true, empty: false };
+            let mut flags = FlashdResult { invalid: true, overflow: true, empty: false, saturated: true };
             assert!(flashd_steps_result(steps, o.as_mut_ptr(), &mut flags) && flags.empty);
             assert!(flashd_steps_key(steps, ones.as_ptr(), false, null_mut()));
             assert!(flashd_steps_value(steps, ones.as_ptr()));

@@ -172,6 +172,9 @@ fn cells(row: &RowAccuracy, core: &CoreAccuracy, first: bool) -> Vec<String> {
     if e.overflowed_queries > 0 {
         let _ = write!(saturated, ", {} queries", e.overflowed_queries);
     }
+    if e.saturated_queries > 0 {
+        let _ = write!(saturated, ", scores of {} queries", e.saturated_queries);
+    }
     vec![
         shared(row.name.clone()),
         shared(row.heads.to_string()),

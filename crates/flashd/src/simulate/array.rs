@@ -130,7 +130,12 @@ pub fn run(
 fn whole(places: &[usize], tiles: &[QueryResult]) -> QueryResult {
     let of = |flag: fn(&QueryResult) -> bool| places.iter().any(|&place| flag(&tiles[place]));
     let last = places.last().map(|&place| tiles[place].clone()).unwrap_or_default();
-    QueryResult { invalid: of(|tile| tile.invalid), overflow: of(|tile| tile.overflow), ..last }
+    QueryResult {
+        invalid: of(|tile| tile.invalid),
+        score_saturated: of(|tile| tile.score_saturated),
+        overflow: of(|tile| tile.overflow),
+        ..last
+    }
 }
 
 fn cycle_run(

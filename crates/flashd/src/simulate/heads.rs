@@ -7,7 +7,7 @@ use super::npy;
 use crate::accuracy::SMOOTH_CAPPED;
 use crate::cli::SimulateArgs;
 use crate::digest::{self, hexadecimal, sha256};
-use crate::output::{self, Failure, percent, print, print_json, table};
+use crate::output::{self, Failure, SCORE_OPTIONS, percent, print, print_json, table, warn};
 use crate::select::configuration;
 use flashd_files::FolderLock;
 use flashd_golden::{Monitor, Step, Watch};
@@ -37,6 +37,8 @@ struct HeadFile {
     empty_queries: usize,
     /// With something beyond the range of the lanes: their results are wrong.
     overflowed_queries: usize,
+    /// With a score beyond the core's range.
+    saturated_queries: usize,
     /// Roundings in the output lanes that saturated.
     saturated: u64,
 }
@@ -213,6 +215,10 @@ impl Work<'_> {
         let run = run_model(&prepared.config, &prepared.workload, gaps(self.args), monitor)
             .map_err(|e| Failure::input(format!("--data: {name}: {e}")))?;
         let failure = |path: &Path, e: std::io::Error| output::unwritable("--results", path, e);
+        let saturated_scores = prepared.saturated_scores(&run.results);
+        if let Some(scores) = saturated_scores {
+            warn(&format!("{name}: {}", scores.warning(SCORE_OPTIONS)));
+        }
         let result = npy(&prepared, &run.results).map_err(|e| failure(&o, e))?;
         let file = HeadFile {
             head: name,
@@ -224,6 +230,7 @@ impl Work<'_> {
             invalid_queries: run.results.iter().filter(|r| r.invalid).count(),
             empty_queries: run.results.iter().filter(|r| r.empty).count(),
             overflowed_queries: run.results.iter().filter(|r| r.overflow).count(),
+            saturated_queries: saturated_scores.map_or(0, |scores| scores.queries),
             saturated: run.results.iter().map(|r| r.saturated).sum(),
         };
         let text = digest::sealed(&file).map_err(|e| failure(&json, e.into()))?;

@@ -1,9 +1,9 @@
 //! What a run's results and inputs have that is out of the ordinary, and its errors: the same for cores, arrays and split keys.
 
 use crate::cli::SimulateArgs;
-use crate::output::{percent, table};
+use crate::output::{SCORE_OPTIONS, percent, table, warn};
 use flashd_golden::QueryResult;
-use flashd_simulator::{Accuracy, Prepared, Reference};
+use flashd_simulator::{Accuracy, Prepared, Reference, SaturatedScores};
 use flashd_spec::config::{CoreConfig, too_long};
 use flashd_spec::format::Format;
 use flashd_workload::channel_limit;
@@ -18,6 +18,11 @@ pub(super) struct Remarks {
     pub empty_queries: usize,
     /// Queries with a value or a sum beyond the range of fixed-point lanes: their results are wrong.
     pub overflowed_queries: usize,
+    /// Queries with a score, or a product of its sum, beyond the core's range.
+    pub saturated_queries: usize,
+    /// The integer bits of the score that hold them, if any do.
+    #[serde(skip)]
+    saturated_scores: Option<SaturatedScores>,
     /// Elements of q, k and v that saturated when they were rounded.
     pub saturated_inputs: [usize; 3],
     /// The most keys that a query sees.
@@ -52,6 +57,10 @@ impl Remarks {
         let at_limit = |&&bits: &&u64| o.magnitude(bits) == o.max_finite();
         let can_saturate =
             channel_limit(core.encodings()).is_some_and(|limit| limit > o.value(o.max_finite()));
+        let saturated_scores = prepared.saturated_scores(results);
+        if let Some(scores) = saturated_scores {
+            warn(&scores.warning(SCORE_OPTIONS));
+        }
         let elements = || results.iter().flat_map(|result| &result.o);
         Remarks {
             results_at_limit: can_saturate.then(|| elements().filter(at_limit).count()),
@@ -59,6 +68,8 @@ impl Remarks {
             invalid_queries: count(|result| result.invalid),
             empty_queries: count(|result| result.empty),
             overflowed_queries: count(|result| result.overflow),
+            saturated_queries: saturated_scores.map_or(0, |scores| scores.queries),
+            saturated_scores,
             saturated_inputs: prepared.saturated_inputs,
             longest_query: prepared.workload.longest(),
             max_keys: core.max_keys,
@@ -86,7 +97,11 @@ impl Remarks {
             rows.push(["error".into(), error]);
         }
         if let Some(warning) = too_long(self.longest_query, self.max_keys) {
+            warn(&warning);
             rows.push(["warning".into(), warning]);
+        }
+        if let Some(scores) = self.saturated_scores {
+            rows.push(["warning".into(), scores.warning(SCORE_OPTIONS)]);
         }
         if self.saturated_inputs.iter().any(|&n| n > 0) {
             let [q, k, v] = self.saturated_inputs;

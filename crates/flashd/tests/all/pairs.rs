@@ -24,7 +24,7 @@ fn values(option: &CoreOption) -> Vec<String> {
         "weight_bits" => &["3", "16"],
         "segments" => &["4", "64"],
         "score_shift" => &["-64", "64"],
-        "score_integer_bits" => &["5", "7", "12"],
+        "score_integer_bits" => &["5", "12", "18"],
         "score_fraction_bits" => &["6", "14"],
         "state_fraction_bits" => &["10", "18", "26"],
         other => panic!("{other} is new: values of it are missing here"),

@@ -141,16 +141,16 @@ fn wrong_vectors_fail() {
         fs::write(folder.path().join(&vectors), text).unwrap();
         verdict(folder.path(), &name)
     };
-    // One wrong expected bit: o_invalid is the last digit; its line is one with a result.
+    // One wrong expected bit: o_saturated is the last digit; its line is one with a result.
     let lines: Vec<&str> = good.lines().collect();
-    let result = lines.iter().position(|l| l.ends_with("10")).unwrap();
+    let result = lines.iter().position(|l| l.ends_with("100")).unwrap();
     let mut wrong: Vec<String> = lines.iter().map(|l| l.to_string()).collect();
     let end = wrong[result].len() - 1;
     wrong[result].replace_range(end.., "1");
     let cycle = result - 1;
     assert_eq!(
         with(wrong.join("\n") + "\n"),
-        format!("TEST FAILED: cycle {cycle}: o_invalid: expected 1, got 0")
+        format!("TEST FAILED: cycle {cycle}: o_saturated: expected 1, got 0")
     );
     // Cut off: no end mark. Missing: the same. Without a result: no check counts.
     assert!(with(lines[..result].join("\n") + "\n").starts_with("TEST FAILED: no end mark"));

@@ -1,6 +1,6 @@
 //! The streams of a wrapper.
 
-use flashd_hwmodel::wrapper::INDEX_BITS;
+use flashd_hwmodel::wrapper::{FLAG_BITS, INDEX_BITS};
 use flashd_spec::config::{Carried, Values, WrapperConfig};
 use serde::{Deserialize, Serialize};
 
@@ -71,9 +71,9 @@ pub(crate) fn streams(config: &WrapperConfig) -> Vec<Stream> {
     let masks = if core.masks { &mask[..] } else { &[] };
     let flags = [(
         "tuser",
-        3,
+        FLAG_BITS,
         "bit 0: an operand was Inf or NaN; bit 1, fixed-point lanes: a value was beyond V_EXPONENT; bit 2, masks: the \
-         query has seen no key. The same on all beats of a result",
+         query has seen no key; bit 3: a score was beyond its range. The same on all beats of a result",
     )];
     let mut streams = vec![
         stream(

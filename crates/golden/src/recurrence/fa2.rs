@@ -118,6 +118,10 @@ impl Recurrence for Fa2 {
     type Op = FloatOp;
     type Ending = FloatEnding;
 
+    fn saturates(&self, key: KeyScore) -> bool {
+        self.score.saturates(key)
+    }
+
     fn step(&self, state: Option<Sum>, key: KeyScore) -> (Sum, Decision<FloatOp>) {
         let s = self.score.of(key);
         let one = 1u64 << self.state_fraction;

@@ -128,6 +128,10 @@ impl Recurrence for Fa2Fixed {
     type Op = SumOp;
     type Ending = Division;
 
+    fn saturates(&self, key: KeyScore) -> bool {
+        self.score.saturates(key)
+    }
+
     fn step(&self, state: Option<Scaled>, key: KeyScore) -> (Scaled, Decision<SumOp>) {
         let s = self.score.of(key);
         let distance = |reference: i64| s - (reference << self.score_fraction);

@@ -62,6 +62,10 @@ impl Recurrence for Lazy {
     type Op = FloatOp;
     type Ending = FloatEnding;
 
+    fn saturates(&self, key: KeyScore) -> bool {
+        self.score.saturates(key)
+    }
+
     fn step(&self, state: Option<Sum>, key: KeyScore) -> (Sum, Decision<FloatOp>) {
         let s = self.score.of(key);
         let Some(Sum { m, l }) = state else {

@@ -59,6 +59,10 @@ impl Recurrence for SharedLog {
     type Op = SumOp;
     type Ending = Division;
 
+    fn saturates(&self, key: KeyScore) -> bool {
+        self.score.saturates(key)
+    }
+
     fn step(&self, state: Option<Octaves>, key: KeyScore) -> (Octaves, Decision<SumOp>) {
         let s = self.score.of(key);
         let Some(Octaves { reference, l }) = state else {

@@ -128,6 +128,10 @@ impl<F: WeightForm> Recurrence for Lse<F> {
     type Op = F::Op;
     type Ending = FloatEnding;
 
+    fn saturates(&self, key: KeyScore) -> bool {
+        self.score.saturates(key)
+    }
+
     fn step(&self, state: Option<LogSum>, key: KeyScore) -> (LogSum, Decision<F::Op>) {
         let s = self.score.of(key);
         let score = s << self.align;

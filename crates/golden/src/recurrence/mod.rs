@@ -15,7 +15,7 @@ pub use lse::spent_after;
 pub(crate) use lse::{FactorWeight, Lse, RoundedWeight, WeightForm};
 pub(crate) use paper::{Literal, Paper};
 
-use crate::base2::{Score, round_half_up};
+use crate::base2::{Score, round_half_up, saturated};
 use crate::result::Action;
 use crate::scalar::fixed;
 use crate::softcap::CapUnit;
@@ -33,6 +33,11 @@ pub(crate) trait Recurrence: Clone + Send + Sync + 'static {
 
     /// One key. `state` is `None` for a query's first key.
     fn step(&self, state: Option<Self::State>, key: KeyScore) -> (Self::State, Decision<Self::Op>);
+
+    /// Whether a key's score saturates, its bias apart.
+    fn saturates(&self, _key: KeyScore) -> bool {
+        false
+    }
 
     /// The scalars of a [`crate::PartialState`]; zeros if the recurrence has no partial results.
     fn save(&self, _state: Self::State) -> [u64; 2] {
@@ -115,6 +120,8 @@ pub(crate) struct FixedScore {
     is_score: bool,
     /// Left shift from a tree's dot product to the natural score.
     tree_shift: i32,
+    /// The largest number that a tree's dot product can be.
+    largest: f64,
     /// Guard bits of a fused sum below the natural score.
     guard: i32,
     score: Score,
@@ -127,6 +134,7 @@ impl FixedScore {
             dot: n.dot,
             is_score: n.is_exact() || n.has_significands(),
             tree_shift: n.score_shift + n.natural_fraction() as i32,
+            largest: n.formats.q.value(n.formats.q.max_finite()),
             guard: n.dot_guard as i32,
             score: Score::new(n),
             cap: CapUnit::new(n),
@@ -134,23 +142,40 @@ impl FixedScore {
     }
 
     /// The score with FS fraction bits, saturated.
-    pub(crate) fn of(&self, KeyScore { dot, bias }: KeyScore) -> i64 {
-        let limit = self.score.limit();
-        (self.without_bias(dot) + bias).clamp(-limit, limit)
+    pub(crate) fn of(&self, key: KeyScore) -> i64 {
+        self.with_flag(key).0
     }
 
-    /// The capped score of a dot product, before the bias is added.
-    pub(crate) fn without_bias(&self, dot: f64) -> i64 {
-        self.cap.of(self.without_cap(dot))
+    /// Whether the score saturates, its bias apart.
+    pub(crate) fn saturates(&self, key: KeyScore) -> bool {
+        self.with_flag(key).1
     }
 
-    fn without_cap(&self, dot: f64) -> i64 {
+    fn with_flag(&self, KeyScore { dot, bias }: KeyScore) -> (i64, bool) {
+        let (score, beyond) = self.without_bias(dot);
+        let (score, also) = saturated(score + bias, self.score.limit());
+        (score, beyond || also)
+    }
+
+    /// The capped score of a dot product before the bias is added, and whether it saturated before it was capped.
+    pub(crate) fn without_bias(&self, dot: f64) -> (i64, bool) {
+        let (score, beyond) = self.without_cap(dot);
+        (self.cap.of(score), beyond)
+    }
+
+    fn without_cap(&self, dot: f64) -> (i64, bool) {
         if self.is_score {
-            return dot as i64;
+            return saturated(dot as i64, self.score.limit());
         }
-        self.score.of(match self.dot {
-            Dot::Tree => fixed(dot, self.tree_shift, self.score.natural_limit()),
-            Dot::Fused => round_half_up(dot as i64, self.guard),
-        })
+        match self.dot {
+            Dot::Tree => {
+                // A number at the limit counts as saturated, and so does the largest one of the format.
+                let limit = self.score.natural_limit();
+                let natural = fixed(dot, self.tree_shift, limit);
+                let (score, beyond) = self.score.of(natural);
+                (score, beyond || natural.abs() == limit || dot.abs() == self.largest)
+            }
+            Dot::Fused => self.score.of(round_half_up(dot as i64, self.guard)),
+        }
     }
 }

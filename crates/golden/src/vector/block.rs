@@ -79,6 +79,8 @@ pub(crate) struct TileWork {
     pub(crate) read: [Block<i32>; TILE],
     /// Queries whose sum has left its range in this tile or before; written by the core.
     pub(crate) overflow: Block<i32>,
+    /// Queries that see a key in this tile whose score saturates, its bias apart; written by the core.
+    pub(crate) saturated: Block<i32>,
     pub(crate) tally: Tally,
     pub(crate) watched: Steps,
 }

@@ -145,7 +145,9 @@ where
                     }
                     continue;
                 }
-                let (next, decision) = core.recurrence.step(own, work.dots.score(key, query));
+                let score = work.dots.score(key, query);
+                let (next, decision) = core.recurrence.step(own, score);
+                work.saturated[query] |= -i32::from(core.recurrence.saturates(score));
                 own = Some(next);
                 work.overflow[query] |= -i32::from(decision.overflow);
                 work.tally.held[query] += i32::from(decision.action == Action::Hold);

@@ -9,7 +9,7 @@ use super::layout::Layout;
 use super::operands::{Convert, Decoder, Extent, convert, convert_rows};
 use crate::block::{BLOCK, Block, BlockDot, DotUnit, transpose};
 use crate::carrier::{Carrier, Carriers, Constants, Integer};
-use crate::dot::{dot_unit, exponent, sums_fit_i32, term_limits, term_shift};
+use crate::dot::{dot_unit, exponent, sums_fit_i32, term_limits};
 use crate::operand::Operand;
 use crate::recurrence::KeyScore;
 use crate::round::{decode, pow2};
@@ -92,7 +92,7 @@ impl<'a> Unit<'a> {
         let decoders = [n.formats.q, n.formats.k].map(Decoder::new);
         let narrow = n.dot == Dot::Fused && tail_words(n) == 0 && fits_narrow(n, d, q_extent, k_extent);
         if let ([Some(decoder), Some(keys)], true) = (decoders, narrow) {
-            let scaled = Scaled { decoder: keys, scale: pow2(term_shift(n)) as f32 };
+            let scaled = Scaled { decoder: keys, scale: pow2(n.term_shift()) as f32 };
             let all = if by_tile { Vec::new() } else { convert_rows(isa, k, d, &scaled) };
             return Unit::Narrow { decoder, d, scaled, k, all };
         }
@@ -134,11 +134,11 @@ impl Convert for Scaled {
     }
 }
 
-/// Whether no term saturates, f32 holds every operand and term, and i32 holds every sum. [`crate::dot`] checks every
+/// Whether no product is too large, f32 holds every operand and term, and i32 holds every sum. [`crate::dot`] checks every
 /// number; this checks the largest and smallest magnitudes.
 fn fits_narrow(n: &Numerics, d: usize, q: Extent, k: Extent) -> bool {
     let (q_format, k_format) = (n.formats.q, n.formats.k);
-    let scale = pow2(term_shift(n));
+    let scale = pow2(n.term_shift());
     let (limit, top) = term_limits(n);
     let term = decode(q_format, q.largest) * decode(k_format, k.largest) * scale;
     let holds = |x: f64| (f64::from(f32::MIN_POSITIVE)..=f32::MAX.into()).contains(&x);

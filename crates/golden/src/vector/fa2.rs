@@ -57,6 +57,8 @@ pub(crate) struct SoftmaxLanes {
     exp: Lookup,
     form: Form,
     reduce: Rounding,
+    /// Distances from here on saturate the tables' argument; shifted to the tables' fraction, they still fit a lane.
+    most: i32,
     value_fraction: u32,
     offset_mask: i32,
     state_fraction: u32,
@@ -106,10 +108,8 @@ impl SoftmaxLanes {
         let b = n.exp.value_fraction;
         let places = n.score_fraction as i32 - b as i32;
         let bits = if shared { n.factor_significand } else { n.weight.precision() };
-        // |x| has a bit more than the score; it is shifted left where the tables are finer.
-        let argument = n.score_bits() + 1 + b.saturating_sub(n.score_fraction);
-        let fits = argument < 31
-            && n.octave_argument_bits() < 31
+        // The largest argument of the tables, in units of the score or of the tables, whichever is finer.
+        let fits = n.octave_argument_bits() + places.max(0) as u32 <= 29
             && n.sum_bits() + bits < FARTHEST as u32
             && b + 1 < 20
             && bits <= 16;
@@ -126,6 +126,7 @@ impl SoftmaxLanes {
                 }),
             },
             reduce: Rounding::new(places),
+            most: (1 << 30) >> (-places).max(0),
             value_fraction: b,
             offset_mask: (1 << b) - 1,
             state_fraction: n.state_fraction,
@@ -199,7 +200,7 @@ impl SoftmaxLanes {
                 let first = seen[i] & !begun;
                 let moved = -i32::from(x > 0) & update & begun;
 
-                let t = self.reduce.of(x.abs()).min(self.largest);
+                let t = self.reduce.of(x.abs().min(self.most)).min(self.largest);
                 let (k, f) = (t >> (self.value_fraction & 31), t & self.offset_mask);
                 let (m, shift) = exponential(self.exp.at(0, f), k);
                 (step.m[i], step.shift[i]) = (m, shift);

@@ -17,6 +17,9 @@ enum Rule {
     Budget(BudgetNumerics),
 }
 
+/// Magnitude at which `x = s - L` saturates in a lane.
+const REACH: i64 = 1 << 30;
+
 /// FLASH-D's weight unit `lse`: from scores to the log-sum-exp and the factors of the lanes.
 pub(crate) struct LseLanes {
     sigmoid: Lookup,
@@ -41,7 +44,7 @@ pub(crate) struct LseLanes {
 /// Log-sum-exp and spent budget of the queries of a block, and which of them have seen a key.
 #[derive(Clone, Copy)]
 pub(crate) struct State {
-    l: Block<i32>,
+    l: Block<i64>,
     spent: Block<i32>,
     begun: Block<i32>,
 }
@@ -72,9 +75,14 @@ impl LseLanes {
             (None, Some(budget)) => Rule::Budget(budget),
             (None, None) => Rule::Never,
         };
-        let fits = n.state_bits() < 31
+        // Beyond REACH the tables' argument saturates, and every hold rule holds or keeps.
+        let holds = match rule {
+            Rule::Below(limit) => limit > -REACH as i32,
+            Rule::Never | Rule::Budget(_) => true,
+        };
+        let fits = holds
             && n.state_fraction >= b
-            && n.octave_argument_bits() < 31
+            && n.octave_bits + n.state_fraction < REACH.ilog2()
             && growth < 31
             && b + 1 < 24;
         Some(LseLanes {
@@ -101,7 +109,7 @@ impl LseLanes {
 
     /// Restores a query, as [`crate::recurrence::Recurrence::restore`] does.
     pub(crate) fn restore(&self, state: &mut State, query: usize, [l, room]: [u64; 2]) {
-        state.l[query] = signed(l, self.state_bits) as i32;
+        state.l[query] = signed(l, self.state_bits);
         state.spent[query] = match self.rule {
             Rule::Budget(budget) => (1u64 << budget.register).saturating_sub(room) as i32,
             _ => 0,
@@ -155,11 +163,12 @@ impl LseLanes {
             // Copies, so that the compiler knows that nothing overlaps.
             let (scores, seen) = (*scores, work.seen[key]);
             let (mut next, mut tally, mut step, mut read) = (own, work.tally, Blend::NOTHING, [0; BLOCK]);
-            let (mut arguments, mut factors) = ([0; BLOCK], [0; BLOCK]);
+            let (mut arguments, mut factors) = ([0i64; BLOCK], [0; BLOCK]);
             for i in 0..BLOCK {
                 let (begun, l, spent) = (own.begun[i], own.l[i], own.spent[i]);
-                let score = scores[i] << (self.align & 31);
-                let x = score - l;
+                let score = i64::from(scores[i]) << (self.align & 31);
+                let distance = score - l;
+                let x = distance.clamp(-REACH, REACH) as i32;
                 let (held, after) = hold(x, spent);
                 // The first key is never held.
                 let held = held & begun & seen[i];
@@ -180,18 +189,19 @@ impl LseLanes {
                 // A first key loads `o = v`: `upper` with a factor of zero.
                 step.upper[i] = update & (!sign | first);
                 read[i] = update;
-                next.l[i] = choose(first, score, choose(moves, score.max(l) + grown, l));
+                let kept = if moves != 0 { score.max(l) + i64::from(grown) } else { l };
+                next.l[i] = if first != 0 { score } else { kept };
                 next.spent[i] = choose(first, 0, choose(seen[i], after, spent));
                 next.begun[i] = begun | seen[i];
                 tally.held[i] -= held;
                 tally.loads[i] -= first;
                 if WATCH {
-                    (arguments[i], factors[i]) = (x, right << self.bits | m);
+                    (arguments[i], factors[i]) = (distance, right << self.bits | m);
                 }
             }
             if WATCH {
                 for i in 0..BLOCK {
-                    let (s, x, w) = (scores[i].into(), arguments[i].into(), factors[i] as u64);
+                    let (s, x, w) = (scores[i].into(), arguments[i], factors[i] as u64);
                     let (begun, held) = (own.begun[i], work.tally.held[i] - tally.held[i]);
                     let step = Step { s, x, w, upper: x >= 0, action: Action::Update, l: None };
                     work.watched.record(

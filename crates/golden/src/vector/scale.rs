@@ -185,7 +185,7 @@ impl<const FLUSH: bool, const WATCH: bool> Kernel for ScaleTile<'_, FLUSH, WATCH
         let ScaleTile { core, state, keys, work } = self;
         let ScaleState { state, scores, scales, steps, read, reach, .. } = state;
         let (scores, scales) = (&mut scores[..keys], &mut scales[..keys]);
-        core.score.of(&work.dots, scores);
+        core.score.of(work, scores);
         core.softmax.tile::<WATCH>(state, scores, scales, work);
         let idle = state.idle();
         // Keys that no query reads have no step.

@@ -161,7 +161,7 @@ impl<const WATCH: bool> Kernel for SumTile<'_, WATCH> {
         let SumTile { core, state, keys, work } = self;
         let SumState { state, scores, additions, steps, read, .. } = state;
         let (scores, additions) = (&mut scores[..keys], &mut additions[..keys]);
-        core.score.of(&work.dots, scores);
+        core.score.of(work, scores);
         core.octaves.tile::<WATCH>(state, scores, additions, work);
         // Keys that no query reads have no step.
         read.clear();

@@ -112,16 +112,16 @@ impl Task<'_> {
         run
     }
 
-    /// Writes the biases of a tile for the queries of a block. Returns for each query whether one of its biases is Inf
-    /// or NaN.
+    /// Writes the biases of a tile for the queries of a block. Returns for each query the flags that one of its biases
+    /// has.
     fn biases(
         &self,
         biases: &KeyBiases,
         queries: &[usize],
         keys: &Range<usize>,
         work: &mut TileWork,
-    ) -> [bool; BLOCK] {
-        let mut special = [false; BLOCK];
+    ) -> [Bias; BLOCK] {
+        let mut any = [Bias::default(); BLOCK];
         work.dots.biased = true;
         for (place, key) in keys.clone().enumerate() {
             for (i, &query) in queries.iter().enumerate() {
@@ -129,10 +129,11 @@ impl Task<'_> {
                 let seen = work.seen[place][i] != 0;
                 let bias = if seen { biases.of(query, key) } else { Bias::default() };
                 work.dots.biases[place][i] = bias.score;
-                special[i] |= bias.special;
+                any[i].special |= bias.special;
+                any[i].saturated |= bias.saturated;
             }
         }
-        special
+        any
     }
 
     /// Runs the queries of one block.
@@ -148,6 +149,7 @@ impl Task<'_> {
             seen: [[0; BLOCK]; TILE],
             read: [[0; BLOCK]; TILE],
             overflow: [0; BLOCK],
+            saturated: [0; BLOCK],
             tally: Tally::default(),
             watched: Steps::new(),
         };
@@ -188,8 +190,9 @@ impl Task<'_> {
                 }
             }
             work.tally = Tally::default();
+            work.saturated = [0; BLOCK];
             dots.tile(self.isa, keys.clone(), &mut work.dots);
-            let special_biases = biases.any().then(|| self.biases(&biases, queries, &keys, &mut work));
+            let bias_flags = biases.any().then(|| self.biases(&biases, queries, &keys, &mut work));
             block.tile(keys.clone(), self.monitor.watch.is_some(), &mut work);
             let mut steps = 0;
             for (i, &query) in queries.iter().enumerate() {
@@ -207,7 +210,9 @@ impl Task<'_> {
                 total.loads += work.tally.loads[i] as u64;
                 result.empty &= seen == 0;
                 result.invalid |= seen > 0 && q_survey.special[query];
-                result.invalid |= special_biases.is_some_and(|special| special[i]);
+                let bias = bias_flags.map_or(Bias::default(), |flags| flags[i]);
+                result.invalid |= bias.special;
+                result.score_saturated |= bias.saturated || work.saturated[i] != 0;
                 result.overflow |= work.overflow[i] != 0;
                 steps += met as u64;
                 if let Some(watch) = self.monitor.watch.filter(|_| met > 0) {

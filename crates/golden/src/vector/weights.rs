@@ -90,7 +90,7 @@ impl<const WATCH: bool> Kernel for Tile<'_, WATCH> {
         let Tile { weights, state, keys, work } = self;
         let WeightState { state, scores, blends, steps, read } = state;
         let (scores, blends) = (&mut scores[..keys], &mut blends[..keys]);
-        weights.score.of(&work.dots, scores);
+        weights.score.of(work, scores);
         weights.lse.tile::<WATCH>(state, scores, blends, work);
         // Keys that no query reads have no step.
         read.clear();

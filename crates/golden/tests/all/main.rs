@@ -17,6 +17,7 @@ mod family;
 mod family_counts;
 mod fixed;
 mod hold;
+mod large_scores;
 mod lazy;
 mod merge;
 mod pieces;

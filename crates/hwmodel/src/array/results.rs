@@ -48,7 +48,7 @@ pub struct QueryResult {
     pub scalars: Vec<Wire>,
     /// The result is present.
     pub valid: Wire,
-    /// Its flags, in this order: `o_invalid`; `o_overflow`, with a value exponent; `o_empty`, with masks.
+    /// Its flags, in the order of [`CoreOutputs::flags`](crate::attention::ports::CoreOutputs::flags).
     pub flags: Vec<Wire>,
 }
 

@@ -195,9 +195,9 @@ pub fn array(
         let order = OrderFunction { bits: config.index_bits() };
         let [last, next_index] = m.call("order", order, [results.first.valid, more, index]);
         m.next(index, next_index);
-        let flags = results.first.flags;
-        let o_empty = cores[0].o_empty.and(flags.last().copied());
-        let o_overflow = cores[0].o_overflow.map(|_| flags[1]);
+        let mut flags = results.first.flags.into_iter();
+        let [o_invalid, o_saturated, o_overflow, o_empty] =
+            cores[0].flags().map(|flag| flag.and_then(|_| flags.next()));
         m.reserve_ports(&["o", "o_valid", "o_index"]);
         m.output("o_index", index);
         ArrayOutputs {
@@ -209,7 +209,8 @@ pub fn array(
                 v_ren: m.output("v_ren", v_ren),
                 o: m.outputs("o", &o),
                 o_valid: m.output("o_valid", results.first.valid),
-                o_invalid: m.output("o_invalid", flags[0]),
+                o_invalid: m.optional_output("o_invalid", o_invalid).unwrap_or(results.low),
+                o_saturated: m.optional_output("o_saturated", o_saturated),
                 o_empty: m.optional_output("o_empty", o_empty),
                 o_overflow: o_overflow.map(|overflow| m.output("o_overflow", overflow)),
                 state_ren: m.optional_output("state_ren", state_ren),
@@ -243,7 +244,7 @@ fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
             state: if holds { Vec::new() } else { core.o_state.clone() },
             scalars: core.state_scalars.clone(),
             valid: core.o_valid,
-            flags: [Some(core.o_invalid), core.o_overflow, core.o_empty].into_iter().flatten().collect(),
+            flags: core.flags().into_iter().flatten().collect(),
         })
         .collect();
     let [low] = m.call("low", LowFunction {}, []);

@@ -7,13 +7,16 @@ use super::flags::{Flags, flag_pipe};
 use super::group::{FlagOrFunction, GroupInputs, GroupOutputs, LANES_PER_GROUP, LaneKind, group};
 use super::masks::{EmptyQueryFunction, QueryEndsFunction, UnmaskedFunction};
 use super::ports::{CoreInputs, CoreOutputs, CorePorts};
-use super::results::{EndOfQueryFunction, overflow_control, result_control};
+use super::results::{
+    EndOfQueryFunction, overflow_control, result_control, saturated_keys, saturation_control,
+};
 use super::scalar_path::{ScalarInputs, ScalarOutputs};
 use super::schedule::{SCORE_TO_VALUE, score_stage};
 use super::signals::Signals;
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::score::bias::{biased_score, key_bias};
 use crate::score::operand::Operand;
+use crate::score::score::Scored;
 use crate::score::softcap::capped_score;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
@@ -21,7 +24,7 @@ use std::sync::Arc;
 
 /// Computes a score from the words of a query and of a key, d elements each, with their scales behind them. The third
 /// argument is d.
-pub type ScoreUnit = fn(&mut Module, &Arc<Numerics>, usize, &[Wire], &[Wire]) -> Wire;
+pub type ScoreUnit = fn(&mut Module, &Arc<Numerics>, usize, &[Wire], &[Wire]) -> Scored;
 
 /// A kind of core: its units, and the cycles between their signals.
 pub struct CoreKind {
@@ -85,8 +88,14 @@ pub fn core(
         ];
         let control = key_control(m, score_stage(n) as usize, keys, k_mask, k_state);
         let score = (kind.score)(m, n, config.d, &q_q, &k);
-        let score = n.softcap.as_ref().map_or(score, |table| capped_score(m, table, score));
-        let score = bias.map_or(score, |(bias, _)| biased_score(m, n, score, &bias));
+        let score = match &n.softcap {
+            Some(table) => capped_score(m, table, score),
+            None => score,
+        };
+        let Scored { score, saturated } = match bias {
+            Some((bias, _)) => biased_score(m, n, score, &bias),
+            None => score,
+        };
         let valid = control.live.unwrap_or(control.flags.valid);
         m.watch_each([("score_valid", valid), ("score", score)]);
 
@@ -98,6 +107,10 @@ pub fn core(
         m.reserve(&["finish"]);
         let end = kind.scalar_path_ends.then(|| end_of(m, flags));
         let state = control.state.map(|(_, now)| now);
+        let saturated = saturated.map(|saturated| {
+            let keys = saturated_keys(m, saturated, k_mask.map(|_| valid), state);
+            delay(m, "late_saturated", keys, SCORE_TO_VALUE as usize + late + 1)
+        });
         let (first, state_scalars) = (control.flags.first, &ports.state_scalars);
         let path = ScalarInputs { score, valid, first, state, state_scalars, finish: end };
         let path = (kind.scalar_path)(m, n, &path);
@@ -182,6 +195,7 @@ pub fn core(
             overflow_control(m, late_flags, counted, any)
         });
         let (done, invalid) = result_control(m, late_flags, counted, v_special);
+        let o_saturated = saturated.map(|saturated| saturation_control(m, late_flags, saturated));
         CoreOutputs {
             state_ren: m.optional_output("state_ren", state_ren),
             v_state: m.optional_output("v_state", v_state),
@@ -190,6 +204,7 @@ pub fn core(
             o: m.outputs("o", &of_groups(|group| &group.o)),
             o_valid: m.output("o_valid", done),
             o_invalid: m.output("o_invalid", invalid),
+            o_saturated: m.optional_output("o_saturated", o_saturated),
             o_empty: m.optional_output("o_empty", o_empty),
             o_overflow: o_overflow.map(|overflow| m.output("o_overflow", overflow)),
             state_scalars: (config.state_scalars().iter().zip(state_scalars))

@@ -46,6 +46,8 @@ pub struct CoreOutputs {
     pub o_valid: Wire,
     /// An operand that the query read was Inf or NaN.
     pub o_invalid: Wire,
+    /// The score of a key that the query has seen saturated. None where scores are numbers of the format.
+    pub o_saturated: Option<Wire>,
     /// With masks: the query has not seen a key, and the result is +0.
     pub o_empty: Option<Wire>,
     /// With `v_exponent`: a value was above it, or the sum of FA2 `fixed` was too large.
@@ -58,6 +60,13 @@ pub struct CoreOutputs {
     pub state_scalars: Vec<Wire>,
     /// With partial results: the accumulators of that state, d_v words.
     pub o_state: Vec<Wire>,
+}
+
+impl CoreOutputs {
+    /// The flags of a result: `o_invalid`, `o_saturated`, `o_overflow` and `o_empty`, those that the core has.
+    pub fn flags(&self) -> [Option<Wire>; 4] {
+        [Some(self.o_invalid), self.o_saturated, self.o_overflow, self.o_empty]
+    }
 }
 
 /// The input wires inside a core.

@@ -1,6 +1,7 @@
-//! The flags of a result: whether a query ends, and whether its result is invalid or has overflowed.
+//! The flags of a result: whether a query ends, and whether its result is invalid, has overflowed, or has a saturated score.
 
 use super::flags::Flags;
+use super::masks::UnmaskedFunction;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
@@ -70,5 +71,52 @@ pub fn overflow_control(around: &mut Module, flags: Flags, reads_v: Wire, outsid
         let [next] = m.call("flag", OverflowFlagFunction {}, [first, sticky, reads_v, outside]);
         m.next(sticky, next);
         m.output("overflow", sticky)
+    })
+}
+
+function! {
+    /// A flag of a step that counts.
+    pub struct CountedFlagFunction {}
+    name(this) = "counted_flag";
+    doc = "y = flag and counts.";
+    inputs { flag: 1, counts: 1 }
+    outputs { y: 1 }
+    eval<W> { [flag.and(&counts)] }
+}
+
+/// Whether the step at the score stage is a key whose score saturates. With masks, `live` says that the query sees the key; with
+/// partial results, `state` that the step is a restore.
+pub fn saturated_keys(m: &mut Module, saturated: Wire, live: Option<Wire>, state: Option<Wire>) -> Wire {
+    let seen = match live {
+        Some(live) => m.call(("saturated_seen", 0), CountedFlagFunction {}, [saturated, live])[0],
+        None => saturated,
+    };
+    match state {
+        Some(state) => m.call(("saturated_key", 0), UnmaskedFunction {}, [seen, state])[0],
+        None => seen,
+    }
+}
+
+function! {
+    /// The sticky flag of a query with a saturated score.
+    pub struct SaturationFlagFunction {}
+    name(this) = "saturation_flag";
+    doc = "sticky_next = (first ? 0 : sticky) or saturated.";
+    inputs { first: 1, sticky: 1, saturated: 1 }
+    outputs { sticky_next: 1 }
+    eval<W> { [first.not().and(&sticky).or(&saturated)] }
+}
+
+/// Collects the saturated scores of a query over its steps. Returns the sticky flag, a cycle after the step.
+pub fn saturation_control(around: &mut Module, flags: Flags, saturated: Wire) -> Wire {
+    let tag = Tag::module("saturation_control", "A query's flag of saturated scores.");
+    around.part("saturation", tag.dissolved(), |m| {
+        m.clock();
+        let [valid, first] = m.input_each([("valid", flags.valid), ("first", flags.first)]);
+        let saturated = m.input("saturated", saturated);
+        let sticky = m.state_if("saturated_q", 1, valid);
+        let [next] = m.call("flag", SaturationFlagFunction {}, [first, sticky, saturated]);
+        m.next(sticky, next);
+        m.output("sticky", sticky)
     })
 }

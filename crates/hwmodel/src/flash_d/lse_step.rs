@@ -112,10 +112,15 @@ function! {
     eval<W> {
         let gain = grows.and(&first.not()).repeat(tail.width()).and(&tail).named("gain");
         // base - floor((gain + 1) / 2) = base + not (gain / 2) + (1 - gain mod 2). The table's term comes last in the loop over keys.
-        let subtrahend = gain.drop_low(1).zext(base.width()).not().named("subtrahend");
-        let carry = gain.slice(0, 1).not().named("carry");
-        let halves = prefix_sum(&base.concat(&carry), &subtrahend.concat(&carry)).named("halves");
-        [halves.drop_low(1)]
+        // Above it both outcomes are there before it comes, and its carry chooses.
+        let subtrahend = gain.drop_low(1).not().named("subtrahend");
+        let (width, carry) = (subtrahend.width(), gain.slice(0, 1).not().named("carry"));
+        let wide = |x: &W| x.concat(&carry).zext(width + 2);
+        let halves = prefix_sum(&wide(&base.slice(0, width)), &wide(&subtrahend)).named("halves");
+        let upper = base.drop_low(width);
+        let less_one = upper.sub(&W::constant(upper.width(), 1)).named("upper_less_one");
+        let upper = halves.msb().select(&upper, &less_one).named("upper");
+        [upper.concat(&halves.slice(1, width))]
     }
 }
 

@@ -11,6 +11,8 @@
 //! does not hide a key: its mask does.
 
 use super::saturate::saturate;
+use super::score::Scored;
+use crate::array::flag_tree::flag_tree;
 use crate::attention::delay::delay;
 use crate::attention::group::FlagOrFunction;
 use crate::attention::schedule::score_stage;
@@ -27,12 +29,12 @@ function! {
     doc = {
         let n = &this.numerics;
         format!(
-            "bias = k_bias * log2(e), {} integer and {} fraction bits, rounded half away from zero, saturating; 0 where k_bias,\na bf16 number, is subnormal, Inf or NaN, of which special tells the last two.",
+            "bias = k_bias * log2(e), {} integer and {} fraction bits, rounded half away from zero, saturating; 0 where k_bias,\na bf16 number, is subnormal, Inf or NaN, of which special tells the last two. saturated: too large a number.",
             n.score_integer, n.score_fraction
         )
     };
     inputs { k_bias: BIAS.width() }
-    outputs { bias: this.numerics.score_bits(), special: 1 }
+    outputs { bias: this.numerics.score_bits(), special: 1, saturated: 1 }
     eval<W> {
         let n = &this.numerics;
         let bits = n.score_bits() - 1;
@@ -59,7 +61,7 @@ function! {
         let magnitude = too_large.repeat(bits).or(&rounded.slice(0, bits)).and(&counts.repeat(bits)).named("magnitude");
         let sign = k_bias.msb();
         let signed = W::zero(1).concat(&magnitude).xor(&sign.repeat(bits + 1)).add(&sign.zext(bits + 1));
-        [signed, special]
+        [signed, special, too_large.and(&counts)]
     }
 }
 
@@ -69,10 +71,12 @@ function! {
     name(this) = format!("biased_score_{}", this.bits);
     doc = "biased = score + bias, saturating.";
     inputs { score: this.bits, bias: this.bits }
-    outputs { biased: this.bits }
+    outputs { biased: this.bits, saturated: 1 }
     eval<W> {
         let wide = this.bits + 1;
-        [saturate(&score.sext(wide).add(&bias.sext(wide)).named("sum"), this.bits - 1)]
+        let (biased, saturated) =
+            saturate(&score.sext(wide).add(&bias.sext(wide)).named("sum"), this.bits - 1);
+        [biased, saturated]
     }
 }
 
@@ -80,23 +84,30 @@ function! {
 pub struct KeyBias {
     /// The bias in base 2, delayed to the score stage.
     score: Wire,
+    /// It saturates, in the same stage.
+    saturated: Wire,
 }
 
 /// Converts a bias from the port and delays it to the score stage. Also returns `special` or-ed with whether the bias
 /// is Inf or NaN.
 pub fn key_bias(m: &mut Module, n: &Arc<Numerics>, k_bias: Wire, special: Wire) -> (KeyBias, Wire) {
-    let [bias, own] = m.call(("bias", 0), BiasFunction { numerics: n.clone() }, [k_bias]);
+    let [bias, own, saturated] = m.call(("bias", 0), BiasFunction { numerics: n.clone() }, [k_bias]);
     let special = m.call(("key_special", 0), FlagOrFunction {}, [special, own])[0];
     let score = delay(m, ("late_bias", 0), bias, score_stage(n) as usize);
-    (KeyBias { score }, special)
+    let saturated = delay(m, ("late_bias_saturated", 0), saturated, score_stage(n) as usize);
+    (KeyBias { score, saturated }, special)
 }
 
 /// The sum of a score and its bias, saturating, in the same cycle.
-pub fn biased_score(around: &mut Module, n: &Numerics, score: Wire, bias: &KeyBias) -> Wire {
+pub fn biased_score(around: &mut Module, n: &Numerics, score: Scored, bias: &KeyBias) -> Scored {
     let tag = Tag::module("biased_score_unit", "Score s + b log2(e).").dissolved();
     around.part(("biased", 0), tag, |m| {
-        let [score, bias] = m.input_each([("score", score), ("bias", bias.score)]);
-        let [biased] = m.call("sum", BiasedScoreFunction { bits: n.score_bits() }, [score, bias]);
-        m.output("biased", biased)
+        let [own, added] = m.input_each([("score", score.score), ("bias", bias.score)]);
+        let [biased, beyond] = m.call("sum", BiasedScoreFunction { bits: n.score_bits() }, [own, added]);
+        let of_bias = m.input("bias_saturated", bias.saturated);
+        let of_score = m.optional_input("score_saturated", score.saturated);
+        let flags: Vec<Wire> = [of_bias, beyond].into_iter().chain(of_score).collect();
+        let saturated = flag_tree(m, "saturates", &flags);
+        Scored { score: m.output("biased", biased), saturated: Some(m.output("saturated", saturated)) }
     })
 }

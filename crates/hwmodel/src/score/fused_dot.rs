@@ -5,69 +5,93 @@
 //!  term     s ii..i . ff..f | g       shifted to the common position; the guard bit rounds
 //! ```
 //!
+//! Terms have room for products far beyond the range of scores ([`Numerics::term_bits`]), so that products that cancel do not
+//! saturate: only their sum does. A product that is larger still raises `large`, and then the score saturates.
+//!
 //! A term is kept as a one's complement `x` and a carry `c`; its value is `x + c`. Negation and rounding then need no
 //! adder of their own, because every adder of the tree has a free carry input.
 
 use super::plural;
 use super::term_sum::TermSum;
 use crate::arith::{canonical, unpack};
+use crate::attention::any_flag::AnyFlag;
 use crate::attention::delay::delay;
-use crate::attention::schedule::FrontSchedule;
-use crate::function;
-use crate::rtl::{Module, Name, Tag, Wire};
-use crate::word::{bits_for, ones};
+use crate::attention::schedule::{FrontSchedule, dot_stages};
+use crate::rtl::{Module, Name, Pins, Tag, VectorFunction, VectorLeaf, Wire};
+use crate::word::{Word, bits_for, ones};
 use flashd_spec::config::Dot;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-function! {
-    /// One term of the fused dot product.
-    pub struct TermFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_{}term", pair_ident(&this.numerics), if this.numerics.is_exact() { "exact_" } else { "" });
-    doc = {
-        let n = &this.numerics;
-        if n.is_exact() {
-            return "x + c = a * b; a from the query register, b from the key port.".into();
-        }
-        format!(
-            "x + c = a * b * 2^{} rounded to an integer, half away from zero, |x + c| <= 2^{};\na from the query register, b from the key port; Inf and NaN count as 0.",
-            n.score_shift + n.natural_fraction() as i32 + n.dot_guard as i32, n.term_bits() - 1
-        )
-    };
-    inputs { a: this.numerics.formats.q.width(), b: this.numerics.formats.k.width() }
-    outputs { x: this.numerics.term_bits(), c: 1 }
-    eval<W> {
-        let n = &this.numerics;
+/// One term of the fused dot product.
+pub struct TermFunction {
+    /// Configuration.
+    pub numerics: Arc<Numerics>,
+}
+
+impl VectorFunction for TermFunction {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let n = &self.numerics;
+        let exact = if n.is_exact() { "exact_" } else { "" };
+        let bits = n.term_bits() - 1;
+        let doc = match n.is_exact() {
+            true => "x + c = a * b; a from the query register, b from the key port.".into(),
+            false => format!(
+                "x + c = a * b * 2^{} rounded to an integer, half away from zero, |x + c| <= 2^{bits};\na from the query register, b from the key port; Inf and NaN count as 0.{}",
+                n.term_shift(),
+                match n.term_spare() {
+                    0 => String::new(),
+                    _ =>
+                        format!("\nlarge: the product does not fit; |x + c| is then at least 2^{}.", bits - 1),
+                }
+            ),
+        };
+        let inputs = vec![Pins::word("a", n.formats.q.width()), Pins::word("b", n.formats.k.width())];
+        let mut outputs = vec![Pins::word("x", bits + 1), Pins::word("c", 1)];
+        outputs.extend((n.term_spare() > 0).then(|| Pins::word("large", 1)));
+        (Tag::module(format!("{}_{exact}term", pair_ident(n)), doc), inputs, outputs)
+    }
+
+    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
+        let n = &self.numerics;
+        let (a, b) = (&inputs[0][0], &inputs[1][0]);
         let (fa, fb, bits) = (n.formats.q, n.formats.k, n.term_bits() - 1);
-        let ua = unpack(fa, &canonical(fa, &a).named("a_finite"), "a");
-        let ub = unpack(fb, &canonical(fb, &b).named("b_finite"), "b");
+        let ua = unpack(fa, &canonical(fa, a).named("a_finite"), "a");
+        let ub = unpack(fb, &canonical(fb, b).named("b_finite"), "b");
         let product = ua.significand.mul(&ub.significand).named("product");
-        let nonzero = ua.significand.any().and(&ub.significand.any()).named("nonzero");
         if n.is_exact() {
             let sign = ua.sign.xor(&ub.sign).named("negative");
-            return [W::zero(1).concat(&product).xor(&sign.repeat(bits + 1)), sign];
+            return vec![vec![W::zero(1).concat(&product).xor(&sign.repeat(bits + 1))], vec![sign]];
         }
+        let nonzero = ua.significand.any().and(&ub.significand.any()).named("nonzero");
         let exponents = fa.exponent_bits.max(fb.exponent_bits) + 1;
         let sum = ua.exponent.zext(exponents).add(&ub.exponent.zext(exponents)).named("exponent_sum");
-        // The product's last bit weighs 2^(sum - biases - fractions + scale) units. The product is placed at the top of
-        // `room` bits, one of them above the largest term and one below the unit, and shifted right by `top - sum`.
-        let scale = n.score_shift + (n.natural_fraction() + n.dot_guard) as i32;
-        let (precisions, fractions) = (fa.precision() + fb.precision(), fa.fraction_bits + fb.fraction_bits);
-        let room = (bits + 2).max(precisions);
-        let top = bits as i32 + 1 + fa.bias + fb.bias + fractions as i32 - scale - precisions as i32;
+        // The product is placed at the top of `room` bits, `spare` of them above the largest term and one below the unit, and
+        // shifted right by `top - sum`.
+        let spare = n.term_spare();
+        let room = (spare + bits + 1).max(product.width());
+        let top = n.term_top(spare);
         let wide = (exponents + 1).max(bits_for(top.unsigned_abs() as u64) + 1) + 1;
         let right = W::constant(wide, top as i64 as u64 & ones(wide)).sub(&sum.zext(wide)).named("right");
         let amount_bits = bits_for(room as u64).min(wide - 1);
-        let far = right.slice(0, wide - 1).any_above(amount_bits);
+        // A shift by the largest amount leaves nothing. With an exponent above `top` the product stays where it is placed.
+        let far = right.slice(0, wide - 1).any_above(amount_bits).named("far");
+        let amount = far.repeat(amount_bits).or(&right.slice(0, amount_bits));
+        let amount = right.msb().not().repeat(amount_bits).and(&amount).named("amount");
         let placed = product.append_zeros(room - product.width());
-        let shifted = placed.shr(&right.slice(0, amount_bits)).named("shifted");
-        let inside = far.or(&right.msb()).not().named("in_range");
-        let kept = shifted.top(bits + 2).and(&inside.repeat(bits + 2)).named("kept");
-        let too_large = right.msb().and(&nonzero).or(&kept.msb()).named("too_large");
-        let magnitude = too_large.repeat(bits).or(&kept.slice(1, bits)).named("magnitude");
+        let kept = placed.shr(&amount).named("shifted").top(spare + bits + 1);
         let sign = ua.sign.xor(&ub.sign).and(&nonzero).named("negative");
-        let x = W::zero(1).concat(&magnitude).xor(&sign.repeat(bits + 1));
-        [x, kept.bit(0).and(&too_large.not()).xor(&sign)]
+        let coded = |magnitude: &W| vec![W::zero(1).concat(magnitude).xor(&sign.repeat(bits + 1))];
+        let carry = vec![kept.bit(0).xor(&sign)];
+        if spare == 0 {
+            return vec![coded(&kept.slice(1, bits)), carry];
+        }
+        let above = kept.any_above(bits + 1);
+        let large = right.msb().and(&nonzero).or(&above).named("too_large");
+        // Keeps the sign of the sum that of its largest products.
+        let highest = kept.bit(bits).or(&large);
+        let magnitude = highest.concat(&kept.slice(1, bits - 1)).named("magnitude");
+        vec![coded(&magnitude), carry, vec![large]]
     }
 }
 
@@ -82,6 +106,8 @@ pub struct CarrySum {
     pub total: Wire,
     /// The last carry, one bit.
     pub carry: Wire,
+    /// Some product is too large for its term; absent in formats that have no such products.
+    pub large: Option<Wire>,
 }
 
 /// The sum of the products of `q` and `k`, with elements of any encoding: terms and the tree that adds them.
@@ -101,21 +127,29 @@ pub fn fused_dot(
     around.part(name, tag, |m| {
         m.clock();
         let (q, k) = (m.inputs("q", q), m.inputs("k", k));
-        let (mut x, mut c) = (Vec::new(), Vec::new());
+        let (mut x, mut c, mut large) = (Vec::new(), Vec::new(), Vec::new());
         for (i, (&q, &k)) in q.iter().zip(&k).enumerate() {
-            let [term, carry] = m.call(("term", i), TermFunction { numerics: n.clone() }, [q, k]);
-            x.push(term);
-            c.push(carry);
+            let term = m.leaf(("term", i), VectorLeaf::new(TermFunction { numerics: n.clone() }), &[q, k]);
+            x.push(term[0]);
+            c.push(term[1]);
+            large.extend(term.get(2));
         }
+        let any = AnyFlag { count: large.len(), doc: "Some product of the dot product is too large." };
+        let large = (!large.is_empty()).then(|| m.leaf(("any_large", 0), any, &large)[0]);
+        let large = large.map(|large| delay(m, "late_large", large, dot_stages(n.tree_levels) as usize));
         if schedule.after_products {
             x = m.registers("x_q", &x);
             c = m.registers("c_q", &c);
         }
         // The first stage stays in the dot product's module.
-        let sum = term_tree(m, "tree", &x, &c, &schedule.stages(), false);
-        let total = delay(m, "late_total", sum.total, schedule.delays);
-        let carry = delay(m, "late_carry", sum.carry, schedule.delays);
-        CarrySum { total: m.output("total", total), carry: m.output("carry", carry) }
+        let (total, carry) = term_tree(m, "tree", &x, &c, &schedule.stages(), false);
+        let total = delay(m, "late_total", total, schedule.delays);
+        let carry = delay(m, "late_carry", carry, schedule.delays);
+        CarrySum {
+            total: m.output("total", total),
+            carry: m.output("carry", carry),
+            large: m.optional_output("large", large),
+        }
     })
 }
 
@@ -131,7 +165,7 @@ fn term_tree(
     c: &[Wire],
     stages: &[(u32, bool)],
     own_module: bool,
-) -> CarrySum {
+) -> (Wire, Wire) {
     let (inputs, width) = (x.len(), x[0].width());
     let (levels, is_registered) = stages[0];
     let (radix, grown) = (1 << levels, width + levels);
@@ -156,10 +190,10 @@ fn term_tree(
             sums = m.registers("sum_q", &sums);
             carries = m.registers("carry_q", &carries);
         }
-        let sum = match (&sums[..], &carries[..]) {
-            (&[total], &[carry]) => CarrySum { total, carry },
+        let (total, carry) = match (&sums[..], &carries[..]) {
+            (&[total], &[carry]) => (total, carry),
             _ => term_tree(m, "rest", &sums, &carries, &stages[1..], true),
         };
-        CarrySum { total: m.output("y", sum.total), carry: m.output("carry", sum.carry) }
+        (m.output("y", total), m.output("carry", carry))
     })
 }

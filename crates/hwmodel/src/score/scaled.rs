@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  q . k     of integers: products and sums are exact; of others: elements have the powers of two of their scales
-//!  c         both scales' significands times log2(e), rounded to 16 bits, while the sum is formed
+//!  c         both scales' significands times log2(e), rounded to 24 bits, while the sum is formed
 //!  s         (q . k) c, rounded once; of integers right by the scales' exponents before that
 //! ```
 //!
@@ -28,7 +28,7 @@ const SCALE: Format = Format::BF16;
 
 /// Width of the product of the sum of terms and `c`, with room for the left shift of large scales.
 fn product_bits(n: &Numerics) -> u32 {
-    n.term_bits() + n.tree_levels + 1 + SCALE_PRODUCT_BITS + scaled_right(n).1
+    n.term_bits() + n.tree_levels + SCALE_PRODUCT_BITS + scaled_right(n).1
 }
 
 /// Bits of the right shift of that product.
@@ -167,17 +167,17 @@ function! {
         total: this.numerics.term_bits() + this.numerics.tree_levels, carry: 1,
         multiplier: SCALE_PRODUCT_BITS, places: right_bits(&this.numerics)
     }
-    outputs { score: this.numerics.score_bits() }
+    outputs { score: this.numerics.score_bits(), saturated: 1 }
     eval<W> {
         let n = &this.numerics;
-        let wide = total.width() + 1;
-        let sum = total.sext(wide).add(&carry.zext(wide)).named("sum");
+        // The largest integers leave a bit of each term free, which takes the carry of the sum and that of rounding.
+        let sum = total.add(&carry.zext(total.width())).named("sum");
         // One of the appended zeros is the rounding bit.
         let product = signed_times(&sum, &multiplier).append_zeros(scaled_right(n).1 + 1);
         let shifted = shift_right_signed(&product, &places).named("halves");
-        let one = W::constant(shifted.width() + 1, 1);
-        let rounded = shifted.sext(shifted.width() + 1).add(&one).named("rounded").drop_low(1);
-        [saturate(&rounded, n.score_bits() - 1)]
+        let rounded = shifted.add(&W::constant(shifted.width(), 1)).named("rounded").drop_low(1);
+        let (score, saturated) = saturate(&rounded, n.score_bits() - 1);
+        [score, saturated]
     }
 }
 
@@ -193,7 +193,7 @@ function! {
         )
     };
     inputs { natural: this.numerics.natural_bits(), multiplier: SCALE_PRODUCT_BITS }
-    outputs { score: this.numerics.score_bits() }
+    outputs { score: this.numerics.score_bits(), saturated: 1 }
     eval<W> {
         let n = &this.numerics;
         let product = signed_times(&natural, &multiplier).named("product");
@@ -201,7 +201,8 @@ function! {
         let wide = product.width() + 1;
         let half = W::constant(wide, 1 << (drop - 1));
         let rounded = product.sext(wide).add(&half).named("rounded").drop_low(drop);
-        [saturate(&rounded, n.score_bits() - 1)]
+        let (score, saturated) = saturate(&rounded, n.score_bits() - 1);
+        [score, saturated]
     }
 }
 

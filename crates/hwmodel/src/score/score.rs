@@ -5,42 +5,63 @@
 
 use super::dot::dot_product;
 use super::fused_dot::fused_dot;
-use super::saturate::saturate;
+use super::saturate::{saturate, saturate_if};
 use super::scaled::{ScaledScoreFunction, SignificandsFunction, multiplier, operands};
 use crate::arith::fused::signed_times;
 use crate::arith::to_fixed;
+use crate::attention::group::FlagOrFunction;
 use crate::function;
-use crate::rtl::{Module, Tag, Wire};
+use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire};
 use crate::units::ScoreScaleFunction;
-use crate::word::{bits_for, ones};
+use crate::word::{Word, bits_for, ones};
 use flashd_spec::config::Dot;
 use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION, NATURAL_SCORE_GUARD_BITS, Numerics};
 use std::sync::Arc;
 
-function! {
-    /// Converts the fused dot product's total to the natural score.
-    pub struct TotalToScoreFunction { numerics: Arc<Numerics> }
-    name(this) = format!("total_to_score_{}", this.numerics.term_bits() + this.numerics.tree_levels);
-    doc = {
-        let n = &this.numerics;
+/// Converts the fused dot product's total to the natural score.
+struct TotalToScoreFunction {
+    numerics: Arc<Numerics>,
+}
+
+impl VectorFunction for TotalToScoreFunction {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let n = &self.numerics;
+        let total = n.term_bits() + n.tree_levels;
         let rounded = match n.dot_guard {
             0 => "total + carry".to_string(),
             guard => format!("(total + carry) * 2^-{guard}, rounded half up"),
         };
-        format!(
-            "natural = {rounded}, {} integer and {} fraction bits, saturating.",
-            n.score_integer, n.natural_fraction()
-        )
-    };
-    inputs { total: this.numerics.term_bits() + this.numerics.tree_levels, carry: 1 }
-    outputs { natural: this.numerics.natural_bits() }
-    eval<W> {
-        let n = &this.numerics;
+        let large = n.term_spare() > 0;
+        let doc = format!(
+            "natural = {rounded}, {} integer and {} fraction bits, saturating{}.",
+            n.score_integer,
+            n.natural_fraction(),
+            if large { "; always so if a product is too large" } else { "" }
+        );
+        let mut inputs = vec![Pins::word("total", total), Pins::word("carry", 1)];
+        inputs.extend(large.then(|| Pins::word("large", 1)));
+        let outputs = vec![Pins::word("natural", n.natural_bits()), Pins::word("saturated", 1)];
+        (Tag::module(format!("total_to_score_{total}"), doc), inputs, outputs)
+    }
+
+    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
+        let n = &self.numerics;
+        let (total, carry) = (&inputs[0][0], &inputs[1][0]);
         let wide = total.width() + 1;
         // A one below the last place lets the adder of the rounding constant take the carry.
         let half = W::constant(wide, (1 << n.dot_guard) >> 1);
-        let sum = total.sext(wide).concat(&W::constant(1, 1)).add(&half.concat(&carry)).named("sum_halves").drop_low(1);
-        [saturate(&sum.named("sum").drop_low(n.dot_guard), n.natural_bits() - 1)]
+        let sum = total
+            .sext(wide)
+            .concat(&W::constant(1, 1))
+            .add(&half.concat(carry))
+            .named("sum_halves")
+            .drop_low(1);
+        let sum = sum.named("sum").drop_low(n.dot_guard);
+        // The products of narrow formats do not fill the score.
+        let sum = sum.sext(sum.width().max(n.natural_bits()));
+        let large = inputs.get(2).map(|large| &large[0]);
+        let (natural, saturated) = saturate_if(&sum, n.natural_bits() - 1, large);
+        vec![vec![natural], vec![saturated]]
     }
 }
 
@@ -56,11 +77,18 @@ function! {
         )
     };
     inputs { dot: this.numerics.formats.q.width() }
-    outputs { natural: this.numerics.natural_bits() }
+    outputs { natural: this.numerics.natural_bits(), saturated: 1 }
     eval<W> {
         let n = &this.numerics;
-        let scale = n.score_shift + n.natural_fraction() as i32;
-        [to_fixed(n.formats.q, &dot, scale, n.natural_bits() - 1)]
+        let (format, scale) = (n.formats.q, n.score_shift + n.natural_fraction() as i32);
+        let natural = to_fixed(format, &dot, scale, n.natural_bits() - 1).named("fixed");
+        // A number at the limit counts as saturated, and so does the largest one of the format.
+        let low = natural.slice(0, natural.width() - 1);
+        let lowest = low.drop_low(1).any().not().and(&low.bit(0));
+        let at_limit = natural.msb().select(&lowest, &low.all());
+        let most = W::constant(format.width() - 1, format.max_finite());
+        let overflows = dot.slice(0, format.width() - 1).eq(&most);
+        [natural, at_limit.or(&overflows)]
     }
 }
 
@@ -76,7 +104,7 @@ function! {
         )
     };
     inputs { natural: this.numerics.natural_bits() }
-    outputs { score: this.numerics.score_bits() }
+    outputs { score: this.numerics.score_bits(), saturated: 1 }
     eval<W> {
         let n = &this.numerics;
         let constant = W::constant(bits_for(LOG2E), LOG2E);
@@ -89,14 +117,23 @@ function! {
         let product = product.named("signed_product");
         let drop = LOG2E_FRACTION + NATURAL_SCORE_GUARD_BITS;
         let rounded = product.add(&W::constant(wide, (1 << (drop - 1)) & ones(wide))).named("rounded");
-        [saturate(&rounded.drop_low(drop), n.score_bits() - 1)]
+        let (score, saturated) = saturate(&rounded.drop_low(drop), n.score_bits() - 1);
+        [score, saturated]
     }
+}
+
+/// A score at the score stage.
+pub struct Scored {
+    /// The score.
+    pub score: Wire,
+    /// The score, or a product that it is the sum of, is beyond its range. None where scores are numbers of the format.
+    pub saturated: Option<Wire>,
 }
 
 /// From query and key, `d` elements of any encoding each, to the score in base 2, after the dot product's registers.
 ///
 /// The words of scales, if there are scales, follow the elements in `q` and `k`.
-pub fn score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[Wire]) -> Wire {
+pub fn score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[Wire]) -> Scored {
     let doc = match n.is_exact() || n.has_significands() {
         true => "Score s = q . k * q_scale * k_scale * scale * log2(e).",
         false => "Score s = q . k * scale * log2(e).",
@@ -104,44 +141,56 @@ pub fn score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[
     around.part("score", Tag::module("score_unit", doc).dissolved(), |m| {
         m.clock();
         let numerics = || n.clone();
-        if n.dot == Dot::Tree {
+        let (natural, scales) = if n.dot == Dot::Tree {
             let (q, k) = (m.inputs("q", &q[..d]), m.inputs("k", &k[..d]));
             let dot = dot_product(m, ("dot", 0), n, &q, &k);
-            let [natural] = m.call(("rounded", 0), DotToScoreFunction { numerics: numerics() }, [dot]);
-            let [score] = m.call("base_2", BaseTwoFunction { numerics: numerics() }, [natural]);
-            return m.output("score", score);
-        }
-        let (q, k) = (m.inputs("q", q), m.inputs("k", k));
-        let scales = (n.is_exact() || n.has_significands()).then(|| multiplier(m, n, d, &q, &k));
-        if let Some((multiplier, Some(places))) = scales {
-            let sum = fused_dot(m, ("fused", 0), n, &q[..d], &k[..d]);
-            let function = ScaledScoreFunction { numerics: numerics() };
-            let [score] = m.call("scaled", function, [sum.total, sum.carry, multiplier, places]);
-            return m.output("score", score);
-        }
-        let [q_operand, k_operand] = operands(n, d);
-        let (q, k) = (q_operand.products(m, ("q_scaled", 0), &q), k_operand.products(m, ("k_scaled", 0), &k));
-        let sum = fused_dot(m, ("fused", 0), n, &q, &k);
-        let function = TotalToScoreFunction { numerics: numerics() };
-        let [natural] = m.call(("exact", 0), function, [sum.total, sum.carry]);
-        let [score] = match scales {
+            (m.call(("rounded", 0), DotToScoreFunction { numerics: numerics() }, [dot]), None)
+        } else {
+            let (q, k) = (m.inputs("q", q), m.inputs("k", k));
+            let scales = (n.is_exact() || n.has_significands()).then(|| multiplier(m, n, d, &q, &k));
+            if let Some((multiplier, Some(places))) = scales {
+                let sum = fused_dot(m, ("fused", 0), n, &q[..d], &k[..d]);
+                let function = ScaledScoreFunction { numerics: numerics() };
+                let [score, saturated] =
+                    m.call("scaled", function, [sum.total, sum.carry, multiplier, places]);
+                return Scored::hand_out(m, score, saturated);
+            }
+            let [q_operand, k_operand] = operands(n, d);
+            let (q, k) =
+                (q_operand.products(m, ("q_scaled", 0), &q), k_operand.products(m, ("k_scaled", 0), &k));
+            let sum = fused_dot(m, ("fused", 0), n, &q, &k);
+            let function = TotalToScoreFunction { numerics: numerics() };
+            let sum: Vec<Wire> = [sum.total, sum.carry].into_iter().chain(sum.large).collect();
+            let natural = m.leaf(("exact", 0), VectorLeaf::new(function), &sum);
+            ([natural[0], natural[1]], scales)
+        };
+        let [natural, beyond] = natural;
+        let [score, saturated] = match scales {
             Some((multiplier, _)) => {
                 m.call("scaled", SignificandsFunction { numerics: numerics() }, [natural, multiplier])
             }
             None => m.call("base_2", BaseTwoFunction { numerics: numerics() }, [natural]),
         };
-        m.output("score", score)
+        let [saturated] = m.call("saturates", FlagOrFunction {}, [beyond, saturated]);
+        Scored::hand_out(m, score, saturated)
     })
 }
 
+impl Scored {
+    /// Declares the outputs of the score unit.
+    fn hand_out(m: &mut Module, score: Wire, saturated: Wire) -> Scored {
+        Scored { score: m.output("score", score), saturated: Some(m.output("saturated", saturated)) }
+    }
+}
+
 /// From query and key to the score in the format, for the variants that follow the paper to the letter.
-pub fn format_score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[Wire]) -> Wire {
+pub fn format_score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[Wire]) -> Scored {
     let tag = Tag::module("format_score_unit", "Score s = q . k * scale in the format.").dissolved();
     around.part("score", tag, |m| {
         m.clock();
         let (q, k) = (m.inputs("q", &q[..d]), m.inputs("k", &k[..d]));
         let dot = dot_product(m, "dot", n, &q, &k);
         let [score] = m.call("scale", ScoreScaleFunction { numerics: n.clone() }, [dot]);
-        m.output("score", score)
+        Scored { score: m.output("score", score), saturated: None }
     })
 }

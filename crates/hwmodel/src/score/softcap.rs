@@ -3,9 +3,10 @@
 //! The table is [`Softcap`]: the leading bits of `|s|` select a range, the bits that follow a cell, and each cell has a
 //! line.
 
+use super::score::Scored;
 use crate::attention::delay::delay;
 use crate::function;
-use crate::rtl::{Module, Tag, Wire};
+use crate::rtl::{Module, Tag};
 use crate::word::{bits_for, index_bits};
 use flashd_spec::pwl::softcap::{GUARD_BITS, Softcap};
 use std::sync::Arc;
@@ -65,13 +66,15 @@ function! {
 }
 
 /// The capped score, a cycle later.
-pub fn capped_score(around: &mut Module, table: &Arc<Softcap>, score: Wire) -> Wire {
+pub fn capped_score(around: &mut Module, table: &Arc<Softcap>, score: Scored) -> Scored {
     let tag = Tag::module("capped_score_unit", "Score c tanh(s / c), a cycle later.").dissolved();
     around.part(("capped", 0), tag, |m| {
         m.clock();
-        let score = m.input("score", score);
+        let saturated = m.optional_input("score_saturated", score.saturated);
+        let score = m.input("score", score.score);
         let score_q = delay(m, "late_score", score, 1);
+        let saturated = saturated.map(|saturated| delay(m, "late_saturated", saturated, 1));
         let [capped] = m.call("softcap", SoftcapFunction { table: table.clone() }, [score_q]);
-        m.output("capped", capped)
+        Scored { score: m.output("capped", capped), saturated: m.optional_output("saturated", saturated) }
     })
 }

@@ -74,6 +74,11 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         let invalids: Vec<Wire> = cores.iter().map(|core| core.o_invalid).collect();
         let invalid = flag_tree(m, "invalids", &invalids);
         let o_invalid = delay(m, "invalid_q", invalid, merges + 1 + waits);
+        let saturated: Option<Vec<Wire>> = cores.iter().map(|core| core.o_saturated).collect();
+        let o_saturated = saturated.map(|saturated| {
+            let saturated = flag_tree(m, "saturations", &saturated);
+            delay(m, "saturated_q", saturated, merges + 1 + waits)
+        });
         let overflows: Option<Vec<Wire>> = cores.iter().map(|core| core.o_overflow).collect();
         let o_overflow = overflows.map(|overflows| match last.overflow {
             // The merges can overflow themselves, and pass on the overflows of their parts.
@@ -97,6 +102,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         m.outputs("v_ren", &cores.iter().map(|core| core.v_ren).collect::<Vec<Wire>>());
         m.outputs("o", &o);
         m.output_each([("o_valid", o_valid), ("o_invalid", o_invalid), ("o_empty", o_empty)]);
+        m.optional_output("o_saturated", o_saturated);
         o_overflow.map(|overflow| m.output("o_overflow", overflow));
         scalar_outputs(m, "o_", &o_scalars);
         m.outputs("o_state", &o_state);

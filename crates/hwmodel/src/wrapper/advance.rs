@@ -75,8 +75,8 @@ function! {
     /// Packs the flags of a result for `tuser`.
     pub struct ResultFlagsFunction {}
     name(this) = "result_flags";
-    doc = "tuser of a result: invalid, overflow, empty, from bit 0 on.";
-    inputs { invalid: 1, overflow: 1, empty: 1 }
+    doc = "tuser of a result: invalid, overflow, empty, saturated, from bit 0 on.";
+    inputs { invalid: 1, overflow: 1, empty: 1, saturated: 1 }
     outputs { flags: super::buffer::FLAG_BITS }
-    eval<W> { [empty.concat(&overflow).concat(&invalid)] }
+    eval<W> { [saturated.concat(&empty).concat(&overflow).concat(&invalid)] }
 }

@@ -5,8 +5,8 @@ use crate::array::results::SelectFunction;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
-/// Bits of `m_axis_o_tuser`: invalid, overflow, empty.
-pub const FLAG_BITS: u32 = 3;
+/// Bits of `m_axis_o_tuser`: invalid, overflow, empty, saturated.
+pub const FLAG_BITS: u32 = 4;
 
 function! {
     /// Decides which place of the buffer a beat goes to.

@@ -166,7 +166,9 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
         });
         let overflow = array.core.o_overflow.unwrap_or_else(|| low.wire(m));
         let empty = array.core.o_empty.unwrap_or_else(|| low.wire(m));
-        let [o_flags] = m.call("flags", ResultFlagsFunction {}, [array.core.o_invalid, overflow, empty]);
+        let saturated = array.core.o_saturated.unwrap_or_else(|| low.wire(m));
+        let flags = [array.core.o_invalid, overflow, empty, saturated];
+        let [o_flags] = m.call("flags", ResultFlagsFunction {}, flags);
         let result =
             [("o_valid", array.core.o_valid), ("o_last", array.o_last), ("o_flags", o_flags), ("ce", ce)];
         let o = [array.core.o, array.core.o_state, array.core.state_scalars].concat();

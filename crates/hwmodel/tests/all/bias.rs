@@ -15,9 +15,9 @@ fn expected(bits: u64, fraction: u32, most: i64) -> i64 {
     if field == 0 || field == 255 {
         return 0;
     }
-    // bias = significand 2^(field - 134), log2(e) = 23637 / 16384.
-    let exponent = field as i32 - 134 - 14 + fraction as i32;
-    let product = u128::from(significand * 23637);
+    // bias = significand 2^(field - 134), log2(e) = 189097 / 2^17.
+    let exponent = field as i32 - 134 - 17 + fraction as i32;
+    let product = u128::from(significand * 189_097);
     let magnitude = match exponent {
         0..64 => product << exponent,
         64.. => u128::MAX,
@@ -31,18 +31,20 @@ fn expected(bits: u64, fraction: u32, most: i64) -> i64 {
 #[test]
 fn every_encoding_at_every_width() {
     let core = CoreConfig::new(Design::FlashD, 16, Format::BF16);
-    for integer in [5, 9, 12] {
-        for fraction in [2, 7, 10, 13, 20] {
+    for integer in [5, 9, 12, 16, 20] {
+        for fraction in [2, 7, 10, 12, 20].into_iter().filter(|fraction| integer + fraction <= 32) {
             let config =
                 CoreConfig { score_integer_bits: integer, score_fraction_bits: fraction, ..core.clone() };
             let config = CoreConfig { state_fraction_bits: Some(fraction.max(18)), ..config };
             let n = Arc::new(Numerics::new(&config));
             let function = BiasFunction { numerics: n.clone() };
             for bits in 0..1 << 16 {
-                let [bias, special] = function.eval([Num::new(16, bits)]);
+                let [bias, special, saturated] = function.eval([Num::new(16, bits)]);
                 let got = signed(bias.value(), n.score_bits());
                 let most = (1 << (integer + fraction)) - 1;
                 assert_eq!(got, expected(bits, fraction, most), "{bits:#x}, {integer}.{fraction}");
+                let beyond = expected(bits, fraction, i64::MAX >> 1).abs() > most;
+                assert_eq!(saturated.value() == 1, beyond, "{bits:#x}, {integer}.{fraction}");
                 assert_eq!(special.value() == 1, bits >> 7 & 255 == 255, "{bits:#x}");
             }
         }
@@ -55,9 +57,10 @@ fn sums_saturate() {
     let function = BiasedScoreFunction { bits };
     for a in 0..1u64 << bits {
         for b in 0..1u64 << bits {
-            let [sum] = function.eval([Num::new(bits, a), Num::new(bits, b)]);
+            let [sum, saturated] = function.eval([Num::new(bits, a), Num::new(bits, b)]);
             let exact = signed(a, bits) + signed(b, bits);
             assert_eq!(signed(sum.value(), bits), exact.clamp(-31, 31), "{a} + {b}");
+            assert_eq!(saturated.value() == 1, exact.abs() > 31, "{a} + {b}");
         }
     }
 }

@@ -18,5 +18,6 @@ mod schedule;
 mod softcap;
 mod structure;
 mod tables;
+mod terms;
 mod vectors;
 mod words;

@@ -26,7 +26,7 @@ fn a_layout_follows_the_ports() {
     let layout = Layout::of_core(&plain, Look::Ports).unwrap();
     assert_eq!(
         layout.fields_text(),
-        "rst:1 q:16x5 q_valid:1 k:16x5 k_valid:1 k_last:1 v_step:1 v_ren:1 v:16x5 o:16x5 o_valid:1 o_invalid:1"
+        "rst:1 q:16x5 q_valid:1 k:16x5 k_valid:1 k_last:1 v_step:1 v_ren:1 v:16x5 o:16x5 o_valid:1 o_invalid:1 o_saturated:1"
     );
     let partial = CoreConfig { masks: true, partial: true, ..plain };
     let layout = Layout::of_core(&partial, Look::Ports).unwrap();
@@ -56,17 +56,17 @@ fn what_is_not_compared_is_zero() {
         });
         out
     };
-    // rst, q, q_valid, k, k_valid, k_last, v_step, v_ren, v, o, o_valid, o_invalid: two digits an element.
+    // rst, q, q_valid, k, k_valid, k_last, v_step, v_ren, v, o, o_valid, o_invalid, o_saturated: two digits an element.
     assert_eq!(
         line(0, 1),
-        "0".to_owned() + "0101" + "1" + "0101" + "11" + "11" + "0101" + "0101" + "1" + "1\n"
+        "0".to_owned() + "0101" + "1" + "0101" + "11" + "11" + "0101" + "0101" + "1" + "11\n"
     );
     assert_eq!(
         line(0, 0),
-        "0".to_owned() + "0101" + "1" + "0101" + "11" + "11" + "0101" + "0000" + "0" + "0\n"
+        "0".to_owned() + "0101" + "1" + "0101" + "11" + "11" + "0101" + "0000" + "0" + "00\n"
     );
     assert_eq!(
         line(1, 1),
-        "1".to_owned() + "0101" + "1" + "0101" + "11" + "00" + "0101" + "0000" + "0" + "0\n"
+        "1".to_owned() + "0101" + "1" + "0101" + "11" + "00" + "0101" + "0000" + "0" + "00\n"
     );
 }

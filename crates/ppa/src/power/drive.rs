@@ -137,6 +137,7 @@ struct Ports<'a> {
     o: &'a [Net],
     o_valid: Net,
     o_invalid: Net,
+    o_saturated: Option<Net>,
     /// Of fixed-point lanes only.
     v_exponent: &'a [Net],
     /// Of fixed-point lanes only.
@@ -210,6 +211,7 @@ impl<'a> Ports<'a> {
             o: wide("o", false, bits(config.dv(), o))?,
             o_valid: bit("o_valid", false)?,
             o_invalid: bit("o_invalid", false)?,
+            o_saturated: (!config.follows_the_paper()).then(|| bit("o_saturated", false)).transpose()?,
             v_exponent: match config.has_value_exponent() {
                 true => wide("v_exponent", true, config.products().v.exponent_bits as usize)?,
                 false => &[],
@@ -283,6 +285,7 @@ impl<'a> Ports<'a> {
             outputs.v_ren = bit(self.v_ren, s);
             outputs.o_valid = bit(self.o_valid, s);
             outputs.o_invalid = bit(self.o_invalid, s);
+            outputs.o_saturated = self.o_saturated.is_some_and(|net| bit(net, s));
             outputs.o_overflow = self.o_overflow.is_some_and(|net| bit(net, s));
             outputs.o.clear();
             if outputs.o_valid {

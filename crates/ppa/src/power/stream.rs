@@ -96,6 +96,7 @@ impl<'a> PowerStream<'a> {
         if let Some(due) = if due { self.due.pop_front() } else { None } {
             let result = self.results.pop_front().ok_or("a result too many")?;
             equal("o_invalid", o.o_invalid.into(), result.invalid.into())?;
+            equal("o_saturated", o.o_saturated.into(), result.score_saturated.into())?;
             equal("o_overflow", o.o_overflow.into(), result.overflow.into())?;
             for (j, (actual, expected)) in o.o.iter().zip(&result.o).enumerate() {
                 equal(&format!("o[{j}]"), *actual, *expected)?;

@@ -368,6 +368,7 @@ impl<'a> ArrayChecker<'a> {
             let result = self.result(id);
             self.check(cycle, "o_index", place as u64, out.o_index)?;
             self.check(cycle, "o_invalid", result.invalid as u64, out.core.o_invalid as u64)?;
+            self.check(cycle, "o_saturated", result.score_saturated as u64, out.core.o_saturated as u64)?;
             self.check(cycle, "o_overflow", result.overflow as u64, out.core.o_overflow as u64)?;
             if self.config.core.masks {
                 self.check(cycle, "o_empty", result.empty as u64, out.core.o_empty as u64)?;

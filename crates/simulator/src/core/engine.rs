@@ -53,6 +53,8 @@ pub struct Outputs {
     pub o_valid: bool,
     /// With `o_valid`: an operand that the query read is Inf or NaN.
     pub o_invalid: bool,
+    /// With `o_valid`: the score of a key that the query has seen saturated. False where the core has no such port.
+    pub o_saturated: bool,
     /// With `o_valid`: a value that the query read is beyond `v_exponent`. False where the core has no such port.
     pub o_overflow: bool,
     /// With `o_valid`: the query has seen no key. False where the core has no such port.
@@ -79,7 +81,7 @@ pub(crate) struct SharedPorts {
     k_bias: Option<PortPlace>,
     steps: [PortPlace; 2],
     o_valid: PortPlace,
-    o_flags: [Option<PortPlace>; 3],
+    o_flags: [Option<PortPlace>; 4],
     o: PortPlace,
     o_state: Option<PortPlace>,
 }
@@ -94,7 +96,7 @@ impl SharedPorts {
             k_bias: design.optional("k_bias"),
             steps: ["v_step", "v_ren"].map(|name| design.port(name)),
             o_valid: design.port("o_valid"),
-            o_flags: ["o_invalid", "o_overflow", "o_empty"].map(|name| design.optional(name)),
+            o_flags: ["o_invalid", "o_saturated", "o_overflow", "o_empty"].map(|name| design.optional(name)),
             o: design.port("o"),
             o_state: design.optional("o_state"),
         }
@@ -114,7 +116,7 @@ impl SharedPorts {
     pub(crate) fn read(&self, design: &Running, outputs: &mut Outputs) {
         [outputs.v_step, outputs.v_ren] = self.steps.map(|port| design.is_high(port));
         outputs.o_valid = design.is_high(self.o_valid);
-        [outputs.o_invalid, outputs.o_overflow, outputs.o_empty] =
+        [outputs.o_invalid, outputs.o_saturated, outputs.o_overflow, outputs.o_empty] =
             self.o_flags.map(|port| design.is_high(port));
         design.read(self.o, &mut outputs.o);
         design.read(self.o_state, &mut outputs.o_state);

@@ -320,6 +320,13 @@ impl<'a> CoreChecker<'a> {
             self.check(cycle, "o_invalid", result.invalid as u64, outputs.o_invalid as u64, SignalKind::Bit)?;
             self.check(
                 cycle,
+                "o_saturated",
+                result.score_saturated as u64,
+                outputs.o_saturated as u64,
+                SignalKind::Bit,
+            )?;
+            self.check(
+                cycle,
                 "o_overflow",
                 result.overflow as u64,
                 outputs.o_overflow as u64,

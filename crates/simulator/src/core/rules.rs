@@ -115,6 +115,7 @@ impl CoreRules {
         };
         outputs.o.clone_from(&result.o);
         outputs.o_invalid = result.invalid;
+        outputs.o_saturated = result.score_saturated;
         outputs.o_overflow = result.overflow;
         outputs.o_empty = result.empty;
         if let (true, Some(state)) = (self.partial, &result.state) {

@@ -5,11 +5,13 @@
 
 use crate::any::AnyConfig;
 use flashd_spec::config::{
-    Accumulator, ArrayConfig, BUDGET_FRACTIONS, CoreConfig, D_RANGE, DEFAULT_MAX_KEYS, Dot, Hold,
-    KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths, PARTS_RANGE, QUERIES_RANGE, SCORE_SHIFT_RANGE, Scale,
-    SplitConfig, VALUE_LATENCY_RANGE, Values, WEIGHT_BITS_RANGE, WrapperConfig,
+    Accumulator, ArrayConfig, BUDGET_FRACTIONS, CoreConfig, D_RANGE, DEFAULT_MAX_KEYS,
+    DEFAULT_SCORE_INTEGER_BITS, Dot, Hold, KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths, PARTS_RANGE,
+    QUERIES_RANGE, SCORE_INTEGER_RANGE, SCORE_SHIFT_RANGE, Scale, SplitConfig, VALUE_LATENCY_RANGE, Values,
+    WEIGHT_BITS_RANGE, WrapperConfig,
 };
 use flashd_spec::format::{Format, Formats, RESULT_FRACTION};
+use flashd_spec::numerics::SCORE_BITS;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -131,7 +133,11 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
         weight_bits: seldom(rng, 4, |rng| rng.random_range(WEIGHT_BITS_RANGE.0..=WEIGHT_BITS_RANGE.1)),
         segments: any(rng, &[4, 8, 16, 32]),
         score_shift: any_shift(rng),
-        score_integer_bits: seldom(rng, 3, |rng| rng.random_range(5..=12)).unwrap_or(9),
+        score_integer_bits: seldom(rng, 3, |rng| {
+            rng.random_range(SCORE_INTEGER_RANGE.0..=SCORE_INTEGER_RANGE.1)
+        })
+        .unwrap_or(DEFAULT_SCORE_INTEGER_BITS)
+        .min(SCORE_BITS - score_fraction_bits),
         score_fraction_bits,
         state_fraction_bits: seldom(rng, 3, |rng| rng.random_range(score_fraction_bits..=26)),
     };

@@ -102,9 +102,10 @@ impl Scores {
                 last = if there.abs() > 30.0 { last - step } else { there };
                 last
             }
-            _ => match rng.random_range(0..6) {
+            _ => match rng.random_range(0..8) {
                 0 => rng.random_range(-40.0..-20.0),
                 1 => rng.random_range(-600.0..600.0),
+                3 => rng.random_range(-1.2 * limit..1.2 * limit),
                 2 => [0.0, -6.0, 11.0, 10.875][rng.random_range(0..4)],
                 _ => rng.random_range(-8.0..8.0),
             },

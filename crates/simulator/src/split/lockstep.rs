@@ -224,6 +224,7 @@ impl<'a> SplitBench<'a> {
             None => self.merge(query),
         };
         self.check("o_invalid", result.invalid.into(), o.o_invalid.into())?;
+        self.check("o_saturated", result.score_saturated.into(), o.o_saturated.into())?;
         self.check("o_empty", result.empty.into(), o.o_empty.into())?;
         self.check("o_overflow", result.overflow.into(), o.o_overflow.into())?;
         for (j, (expected, actual)) in result.o.iter().zip(&o.o).enumerate() {

@@ -196,6 +196,9 @@ pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
     stages.extend((kind(config).stages)(config));
     let mut result = Group::stage(Numerics::new(config).latency() as usize, "result");
     result.add(Bits, &[("o_valid", "o_valid"), ("o_invalid", "o_invalid")]);
+    if !config.follows_the_paper() {
+        result.add(Bits, &[("o_saturated", "o_saturated: a score out of range")]);
+    }
     if config.has_value_exponent() {
         result.add(Bits, &[("o_overflow", "o_overflow: a value or l out of range")]);
     }

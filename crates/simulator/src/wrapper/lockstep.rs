@@ -287,7 +287,10 @@ fn compare(
 }
 
 fn flags(masks: bool, fixed: bool, result: &QueryResult) -> u64 {
-    result.invalid as u64 | ((fixed && result.overflow) as u64) << 1 | ((masks && result.empty) as u64) << 2
+    result.invalid as u64
+        | ((fixed && result.overflow) as u64) << 1
+        | ((masks && result.empty) as u64) << 2
+        | (result.score_saturated as u64) << 3
 }
 
 fn read_registers(

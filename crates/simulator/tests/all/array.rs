@@ -279,8 +279,9 @@ fn every_comparison_notices_a_fault() {
     let taker = taking(step)[0];
     let weight = format!("weight of core {taker}");
     type Fault<'a> = &'a dyn Fn(&mut Vec<QueryResult>);
-    let faults: [(&str, Fault); 6] = [
+    let faults: [(&str, Fault); 7] = [
         ("o_invalid", &|r| r[1].invalid ^= true),
+        ("o_saturated", &|r| r[0].score_saturated ^= true),
         ("o_overflow", &|r| r[2].overflow ^= true),
         ("o[3] of query 1 of block 1", &|r| r[4].o[3] ^= 1),
         ("o[0] of query 0 of block 0", &|r| r[0].o = r[1].o.clone()),

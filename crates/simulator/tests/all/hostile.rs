@@ -3,7 +3,7 @@
 use flashd_golden::{Action, Head, Model, QueryResult};
 use flashd_simulator::{Engine, Gaps, Inputs, Outputs, Reference, Scenario, Workload, prepare, run};
 use flashd_spec::config::{
-    Accumulator, BUDGET_FRACTIONS, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Fa2Variant,
+    Accumulator, BUDGET_FRACTIONS, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Dot, Fa2Variant,
     FlashDVariant, Hold, LaneBits,
 };
 use flashd_spec::format::Format;
@@ -85,6 +85,51 @@ fn lockstep(config: &CoreConfig, attention: &Attention, gaps: Gaps) -> flashd_si
     run(&prepared.config, &prepared.workload, gaps, &mut []).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// Two channels whose products are `size` squared and nearly cancel: scores from -8 to 8. The products of every other key do not
+/// cancel in every eighth.
+fn cancelling(seed: u64, keys: usize, d: usize, size: f32) -> Attention {
+    let mut state = seed;
+    let mut uniform = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+    };
+    let mut rows = |sign: f32, rows: usize, varies: bool| -> Vec<f32> {
+        let mut all: Vec<f32> = (0..rows * d).map(|_| uniform()).collect();
+        for (i, row) in all.chunks_mut(d).enumerate() {
+            let away = if varies { 8.0 * uniform() / size } else { 0.0 };
+            let sign = if varies && i % 8 == 7 { 1.0 } else { sign };
+            (row[0], row[1]) = (size, sign * size + away);
+        }
+        all
+    };
+    let (q, k, v) = (rows(1.0, keys, false), rows(-1.0, keys, true), rows(0.0, keys, false));
+    Attention::new(d, q, k, v.into_iter().map(|v| v / size).collect())
+}
+
+/// A query is flagged if a key that it sees saturates: not if products cancel, and not if the key is masked.
+#[test]
+fn saturated_scores_are_flagged() {
+    let d = 8;
+    // The eighth key of 8 has products that do not cancel. 176,777 is beyond 16 bits, 4,525 is not; products of 5,931,642 are too large.
+    let cases = [(7, 80.0, 0), (8, 80.0, 0), (7, 500.0, 0), (8, 500.0, 1), (7, 4096.0, 7)];
+    for format in [Format::BF16, Format::FP32] {
+        let fused = |config: &CoreConfig| config.dot() == Dot::Fused;
+        for config in designs(d, format).into_iter().filter(fused) {
+            for (keys, size, flagged) in cases {
+                let config = CoreConfig { masks: true, ..config.clone() };
+                let scenario =
+                    Scenario { visible: Visible::new(true), ..scenario(cancelling(31, keys, d, size)) };
+                let prepared = prepare(&config, &scenario, &Reference::new(&scenario)).unwrap();
+                let run = run(&prepared.config, &prepared.workload, Gaps::Random(3), &mut [])
+                    .unwrap_or_else(|e| panic!("{e}"));
+                let flags: Vec<bool> = run.results.iter().map(|result| result.score_saturated).collect();
+                let expected: Vec<bool> = (0..keys).map(|query| query + flagged >= keys).collect();
+                assert_eq!(flags, expected, "{}, {size}", config.name());
+            }
+        }
+    }
+}
+
 /// Queries of one key and of two, with values that are zeros of either sign, or become one by rounding.
 #[test]
 fn signed_zeros_in_lockstep() {
@@ -106,7 +151,10 @@ fn hostile_streams_in_lockstep() {
     let streams = [
         ("jumps", synthetic::score_jumps(21, 40, d, 50.0)),
         ("holds", synthetic::long_holds(22, 60, d, 20)),
-        ("saturating", synthetic::saturating_scores(23, 40, d, 512.0)),
+        ("saturating", synthetic::saturating_scores(23, 40, d, 65_536.0)),
+        ("cancelling", cancelling(25, 40, d, 80.0)),
+        ("cancelling, large", cancelling(26, 40, d, 500.0)),
+        ("cancelling, too large", cancelling(27, 40, d, 4096.0)),
         ("equal", synthetic::equal_scores(24, 40, d)),
     ];
     for (_, format) in Format::NAMED {

@@ -87,13 +87,14 @@ fn every_comparison_notices_a_fault() {
         let good = Model::new(&config).run(Head::new(&w.q(), &w.k, &w.v, &w.lengths()).with_steps());
         let update = good[1].steps.iter().rposition(|s| s.action == Action::Update).unwrap();
         type Fault = fn(&mut flashd_golden::QueryResult, usize);
-        let faults: [(&str, Fault); 7] = [
+        let faults: [(&str, Fault); 8] = [
             ("score", |r, i| r.steps[i].s ^= 1),
             ("argument", |r, i| r.steps[i].x ^= 1),
             ("weight", |r, i| r.steps[i].w ^= 1),
             ("v_ren", |r, i| r.steps[i].action = Action::Hold),
             ("o[7]", |r, _| r.o[7] ^= 1),
             ("o_invalid", |r, _| r.invalid ^= true),
+            ("o_saturated", |r, _| r.score_saturated ^= true),
             ("o_overflow", |r, _| r.overflow ^= true),
         ];
         for (signal, fault) in faults {

@@ -233,8 +233,8 @@ pub static ABOUT: &[About] = &[
         field: "score_integer_bits",
         group: Group::Precision,
         short: "",
-        why: "Scores are in octaves, multiplied by log2(e), and saturate at ±512 with 9 bits. The \
-    largest in recorded models was ±250.",
+        why: "Scores are in octaves, multiplied by log2(e), and saturate at ±65,536 with 16 bits, which is ±45,426 in natural \
+    units. Public models have scores of -20,278. A query with a saturated score has o_saturated set.",
     },
     About {
         field: "score_fraction_bits",

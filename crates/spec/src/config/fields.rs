@@ -179,6 +179,8 @@ fn was_written(option: &CoreOption, core: &CoreConfig, given: &Value) -> bool {
         "fa2" => vec![value::json(Fa2Variant::SharedScale)],
         "update" => vec![value::json(Update::Fixed), value::json(shipped.update)],
         "dot" => vec![value::json(Dot::Tree)],
+        // The default before products and scores grew.
+        "score_integer_bits" => vec![value::json(9), option.configured(&core.plain())],
         _ => vec![option.configured(&core.plain())],
     };
     written.contains(given)

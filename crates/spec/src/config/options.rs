@@ -397,8 +397,8 @@ pub static OPTIONS: [CoreOption; 33] = [
         field: "score_integer_bits",
         value_name: "BITS",
         help: "Integer bits of the fixed-point score",
-        default: "9",
-        range: Range::Between(5, 12),
+        default: "16",
+        range: Range::Between(SCORE_INTEGER_RANGE.0 as i64, SCORE_INTEGER_RANGE.1 as i64),
         applies: SCALARS,
         suffix: |c| Some(score_suffix(c)),
         access: access::<u32>(

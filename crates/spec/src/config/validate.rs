@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::number::short;
-use crate::numerics::BudgetNumerics;
+use crate::numerics::{BudgetNumerics, SCORE_BITS};
 
 /// What is wrong with a configuration and what would be right.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -44,6 +44,12 @@ impl CoreConfig {
         }
         let (state, score) = (self.state_fraction(), self.score_fraction_bits);
         require(state >= score, "state_fraction_bits", || format!("{state} is outside {score} to 26"))?;
+        let integer = self.score_integer_bits;
+        require(integer + score <= SCORE_BITS, "score_integer_bits", || {
+            format!(
+                "{integer} with {score} fraction bits (--score-fraction-bits): the score has at most {SCORE_BITS} bits"
+            )
+        })?;
         self.validate_softcap()?;
         self.validate_formats()?;
         self.validate_scales()?;

@@ -3,7 +3,7 @@
 use super::MeanMax;
 use crate::errors::Encoded;
 use flashd_golden::QueryResult;
-use flashd_simulator::Accuracy;
+use flashd_simulator::{Accuracy, SaturatedScores};
 use flashd_workload::Scaling;
 use serde::Serialize;
 
@@ -30,6 +30,10 @@ pub struct CoreErrors {
     pub saturated_roundings: u64,
     /// Queries with a value or a sum beyond the range of fixed-point lanes.
     pub overflowed_queries: usize,
+    /// Queries with a score, or a product of its sum, beyond the core's range.
+    pub saturated_queries: usize,
+    /// The fewest integer bits of the score that hold them; none if no number does, or if no query has one.
+    pub enough_score_bits: Option<u32>,
     /// Elements of Q, K and V that saturated when they were rounded.
     pub saturated_inputs: [usize; 3],
 }
@@ -45,6 +49,7 @@ pub(crate) struct Total {
     cosines: Vec<f64>,
     saturated_roundings: u64,
     overflowed_queries: usize,
+    saturated_scores: Option<SaturatedScores>,
     saturated_inputs: [usize; 3],
 }
 
@@ -55,6 +60,7 @@ impl Total {
         scaling: &Scaling,
         saturated_values: usize,
         results: &[QueryResult],
+        saturated_scores: Option<SaturatedScores>,
     ) -> Total {
         let d = encoded.head.trace.attention.dv;
         let value = |(i, &o): (usize, &u64)| encoded.result(scaling, i, o);
@@ -83,6 +89,7 @@ impl Total {
             relative: (exact > 0.0).then(|| (error / exact).sqrt()),
             cosines,
             saturated_roundings: results.iter().map(|result| result.saturated).sum(),
+            saturated_scores,
             overflowed_queries: results.iter().filter(|result| result.overflow).count(),
             saturated_inputs: [q, k, saturated_values],
         }
@@ -102,6 +109,7 @@ impl CoreErrors {
                 *sum += count;
             }
         }
+        let saturated = || heads.iter().filter_map(|head| head.saturated_scores);
         let by_channel: Vec<f64> = heads.iter().map(|head| head.accuracy.channel_mean).collect();
         CoreErrors {
             mean,
@@ -112,6 +120,11 @@ impl CoreErrors {
             cosine: average(&cosines),
             least_cosine: cosines.iter().copied().min_by(f64::total_cmp),
             saturated_roundings: heads.iter().map(|head| head.saturated_roundings).sum(),
+            saturated_queries: saturated().map(|scores| scores.queries).sum(),
+            enough_score_bits: saturated()
+                .map(|scores| scores.enough)
+                .try_fold(0, |most, bits| Some(most.max(bits?)))
+                .filter(|&bits| bits > 0),
             overflowed_queries: heads.iter().map(|head| head.overflowed_queries).sum(),
             saturated_inputs,
         }

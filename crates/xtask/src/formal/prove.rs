@@ -135,6 +135,8 @@ struct Core {
     bus: u64,
     /// Width of v_exponent, which cores with a fixed-point lane have.
     exponent: Option<u64>,
+    /// There is an o_saturated.
+    saturates: bool,
 }
 
 impl Core {
@@ -160,7 +162,8 @@ impl Core {
         let (latency, v_step_latency) = (number("latency")?, number("v_step_latency")?);
         let bus = width("q").ok_or_else(|| Failure::Input(format!("{name} has no port q")))?;
         let exponent = width("v_exponent");
-        Ok(Core { latency, v_step_latency, bus, exponent, folder, name })
+        let saturates = width("o_saturated").is_some();
+        Ok(Core { latency, v_step_latency, bus, exponent, saturates, folder, name })
     }
 
     /// The beginning of every script: the flat netlist below a top module.
@@ -231,13 +234,14 @@ impl Core {
     /// Whether nothing wrong can be reached in independent.v, with these macros.
     fn independence(&self, more: &str) -> Outcome<Says> {
         let macros = format!(
-            "-DTOP={} -DBUS={} -DEXPONENT={} -DLATENCY={} -DV_STEP_LATENCY={}{}",
+            "-DTOP={} -DBUS={} -DEXPONENT={} -DLATENCY={} -DV_STEP_LATENCY={}{}{}",
             self.name,
             self.bus,
             self.exponent.unwrap_or(1),
             self.latency,
             self.v_step_latency,
-            if self.exponent.is_some() { " -DHAS_FIXED" } else { "" }
+            if self.exponent.is_some() { " -DHAS_FIXED" } else { "" },
+            if self.saturates { " -DHAS_SATURATED" } else { "" }
         );
         let (cells, bench) = (quoted(&formal("taint.v")), quoted(&formal("independent.v")));
         let script = format!(

@@ -113,8 +113,8 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
         o.iter().map(|&o| if signed || decode(formats.o, o) != 0.0 { o } else { 0 }).collect()
     };
     assert_eq!(bits(got), bits(&lanes.results(&scalar)), "{}, {case}", config.name());
-    let flags = (invalid, overflow || lanes.overflow);
-    assert_eq!((*got_invalid, *got_overflow), flags, "{}, {case}", config.name());
+    let flags = (invalid, overflow || lanes.overflow, scalar.saturated);
+    assert_eq!((*got_invalid, *got_overflow, result.score_saturated), flags, "{}, {case}", config.name());
 }
 
 /// Widths, thresholds and shifts away from the defaults.
@@ -124,7 +124,7 @@ fn vary(rng: &mut crate::common::Rng, config: &mut CoreConfig) {
     config.dot = [None, Some(Dot::Tree)][rng.random_range(0..2)];
     config.bias = rng.random_range(0..2) == 0;
     config.score_shift = [None, Some(0), Some(-7), Some(9), Some(40)][rng.random_range(0..5)];
-    config.score_integer_bits = rng.random_range(5..=12);
+    config.score_integer_bits = rng.random_range(5..=20);
     config.score_fraction_bits = rng.random_range(2..=20);
     config.hold = [None, Some(Hold::None), Some(Hold::Below(2.5))][rng.random_range(0..3)];
     let budget = config.design() == Design::FlashD && rng.random_range(0..2) == 0;
@@ -146,7 +146,7 @@ fn vary(rng: &mut crate::common::Rng, config: &mut CoreConfig) {
         }
     }
     let widest = 26.min(63 - 17 - config.factor_significand());
-    config.score_fraction_bits = config.score_fraction_bits.min(widest);
+    config.score_fraction_bits = config.score_fraction_bits.min(widest).min(32 - config.score_integer_bits);
     let least = config.score_fraction_bits.max(if budget {
         BudgetNumerics::least_state_fraction(config.key_bits())
     } else {

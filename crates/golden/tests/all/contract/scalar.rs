@@ -61,18 +61,26 @@ pub struct Scalar<'a> {
     pub l: i128,
     /// What is left of the hold rule's budget, `room 2^-R` of the whole.
     room: i128,
+    /// A score has saturated.
+    pub saturated: bool,
+}
+
+/// A number within limits, and whether it was beyond.
+pub(super) fn within(x: i128, limit: i128) -> (i128, bool) {
+    (x.clamp(-limit, limit), x.abs() > limit)
 }
 
 impl<'a> Scalar<'a> {
     pub fn new(config: &'a CoreConfig, n: &'a Numerics) -> Self {
-        Scalar { config, n, reference: None, l: 0, room: 0 }
+        Scalar { config, n, reference: None, l: 0, room: 0, saturated: false }
     }
 
     pub(super) fn score_fraction(&self) -> u32 {
         self.n.score_fraction
     }
 
-    fn natural(&self, q: &[u64], k: &[u64]) -> i128 {
+    /// The natural score, and whether it saturates.
+    fn natural(&self, q: &[u64], k: &[u64]) -> (i128, bool) {
         let n = self.n;
         let (formats, fraction) = (n.formats, n.natural_fraction() as i32);
         // The format that products are rounded to, which both operands have.
@@ -90,30 +98,41 @@ impl<'a> Scalar<'a> {
             }
             let Dyadic { mantissa, exponent } = Dyadic::of(format, level[0]);
             let magnitude = nearest_even(mantissa.abs(), exponent + n.score_shift + fraction);
-            return mantissa.signum() * magnitude.min(limit);
+            let largest = level[0] & (format.sign_bit() - 1) == format.max_finite();
+            return (mantissa.signum() * magnitude.min(limit), magnitude >= limit || largest);
         }
         let guard = n.dot_guard as i32;
-        let width = n.score_integer as i32 + fraction + guard;
+        let width = n.term_bits() as i32 - 1;
         let shift = n.score_shift + fraction + guard;
         let biases = formats.q.bias + formats.k.bias;
         let fractions = (formats.q.fraction_bits + formats.k.fraction_bits) as i32;
-        let top = width - 1 + biases - shift;
-        let mut total = 0;
+        // The largest sum of fields whose product, below 4, can be placed in the term and its spare bits.
+        let top = width + n.term_spare() as i32 - 2 + biases - shift;
+        let (mut total, mut large) = (0, false);
         for Dyadic { mantissa, exponent } in pairs() {
-            let fields = exponent + biases + fractions;
-            let (mut m, mut g) = floor_and_bit(mantissa.abs(), (exponent + shift).min(70));
-            if m >= 1 << width || mantissa != 0 && fields > top {
-                (m, g) = ((1 << width) - 1, 0);
+            if mantissa == 0 {
+                continue;
+            }
+            let excess = (exponent + biases + fractions - top).max(0);
+            let (mut m, g) = floor_and_bit(mantissa.abs(), exponent + shift - excess);
+            if m >= 1 << width || excess > 0 {
+                m = m % (1 << width) | 1 << (width - 1);
+                large = true;
             }
             total += mantissa.signum() * (m + g);
         }
-        round_half_up(total, guard).clamp(-limit, limit)
+        let natural = round_half_up(total, guard);
+        match large {
+            true if natural < 0 => (-limit, true),
+            true => (limit, true),
+            false => within(natural, limit),
+        }
     }
 
-    fn score(&self, natural: i128) -> i128 {
+    fn score(&self, natural: i128) -> (i128, bool) {
         let places = (LOG2E_FRACTION + self.n.natural_fraction() - self.score_fraction()) as i32;
         let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
-        round_half_up(natural * i128::from(LOG2E), places).clamp(-limit, limit)
+        within(round_half_up(natural * i128::from(LOG2E), places), limit)
     }
 
     /// Octave k and offset f of a magnitude with `fraction` fraction bits.
@@ -143,15 +162,21 @@ impl<'a> Scalar<'a> {
     pub fn step(&mut self, q: &[u64], k: &[u64], bias: Option<u64>) -> Outcome {
         let [of_q, of_k, _] = operands(self.config);
         let natural = || self.natural(&of_q.products(q), &of_k.products(k));
-        let s = match (self.n.is_exact(), self.n.has_significands()) {
-            (true, _) => self.exact_score(q, k),
-            (_, true) => self.multiplied_score(natural(), q, k),
-            _ => self.score(natural()),
+        let (s, saturated) = if self.n.is_exact() {
+            self.exact_score(q, k)
+        } else {
+            let (natural, beyond) = natural();
+            let (s, also) = match self.n.has_significands() {
+                true => self.multiplied_score(natural, q, k),
+                false => self.score(natural),
+            };
+            (s, beyond || also)
         };
         let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
         // The bias saturates before it is added, and so does the score.
-        let bias = bias.map_or(0, |bits| self.bias(bits).clamp(-limit, limit));
-        let s = (s + bias).clamp(-limit, limit);
+        let (bias, of_bias) = within(bias.map_or(0, |bits| self.bias(bits)), limit);
+        let (s, of_sum) = within(s + bias, limit);
+        self.saturated |= saturated || of_bias || of_sum;
         match (self.config.design(), self.config.fa2()) {
             (Design::FlashD, _) => self.flash_d(s),
             (_, Some(Fa2Variant::Fixed)) => self.fixed(s),

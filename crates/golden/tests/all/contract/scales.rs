@@ -1,7 +1,7 @@
 //! Operands with scales, in wide integers.
 
 use super::integers::round_half_up;
-use super::scalar::Scalar;
+use super::scalar::{Scalar, within};
 use crate::common::{Dyadic, Rng};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Scale};
@@ -144,7 +144,7 @@ impl Operand {
 }
 
 impl Scalar<'_> {
-    /// The product of both vectors' scales and `log2(e)`: 16 bits, and the exponent of a power of two that multiplies
+    /// The product of both vectors' scales and `log2(e)`: 24 bits, and the exponent of a power of two that multiplies
     /// them.
     fn multiplier(&self, q: &[u64], k: &[u64]) -> (i128, i32) {
         let [of_q, of_k, _] = operands(self.config);
@@ -161,12 +161,12 @@ impl Scalar<'_> {
             _ => (128, -7),
         };
         let ((mq, eq), (mk, ek)) = (part(of_q, q), part(of_k, k));
-        // At most 31 bits, of which the lowest 15 are rounded away.
-        (round_half_up(mq * mk * i128::from(LOG2E), 15), 15 - LOG2E_FRACTION as i32 + eq + ek)
+        // At most 34 bits, of which the lowest 10 are rounded away.
+        (round_half_up(mq * mk * i128::from(LOG2E), 10), 10 - LOG2E_FRACTION as i32 + eq + ek)
     }
 
-    /// The score of integers: the exact dot product times the multiplier of 16 bits, rounded once.
-    pub(super) fn exact_score(&self, q: &[u64], k: &[u64]) -> i128 {
+    /// The score of integers: the exact dot product times the multiplier of 24 bits, rounded once.
+    pub(super) fn exact_score(&self, q: &[u64], k: &[u64]) -> (i128, bool) {
         let (d, f) = (self.config.d, self.config.formats());
         let number = |format, bits| Dyadic::of(format, bits).mantissa;
         let dot: i128 = q[..d].iter().zip(&k[..d]).map(|(&q, &k)| number(f.q, q) * number(f.k, k)).sum();
@@ -174,15 +174,15 @@ impl Scalar<'_> {
         let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
         let exponent = exponent + self.n.score_shift + self.score_fraction() as i32;
         // With a left shift of 60 everything but zero saturates.
-        round_half_up(dot * multiplier, -exponent.min(60)).clamp(-limit, limit)
+        within(round_half_up(dot * multiplier, -exponent.min(60)), limit)
     }
 
-    /// The natural score times the multiplier of 16 bits, rounded once.
-    pub(super) fn multiplied_score(&self, natural: i128, q: &[u64], k: &[u64]) -> i128 {
+    /// The natural score times the multiplier of 24 bits, rounded once.
+    pub(super) fn multiplied_score(&self, natural: i128, q: &[u64], k: &[u64]) -> (i128, bool) {
         let (multiplier, _) = self.multiplier(q, k);
         let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
-        // Fraction bits: seven of each significand and those of log2(e), minus the 15 that are rounded away.
-        let places = (14 + LOG2E_FRACTION - 15 + self.n.natural_fraction() - self.score_fraction()) as i32;
-        round_half_up(natural * multiplier, places).clamp(-limit, limit)
+        // Fraction bits: seven of each significand and those of log2(e), minus the 10 that are rounded away.
+        let places = (14 + LOG2E_FRACTION - 10 + self.n.natural_fraction() - self.score_fraction()) as i32;
+        within(round_half_up(natural * multiplier, places), limit)
     }
 }
