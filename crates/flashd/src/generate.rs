@@ -39,7 +39,7 @@ enum Asked {
 
 /// A design with a configuration.
 enum Asking {
-    Target(Target),
+    Target(Box<Target>),
     Wrapper(Box<WrapperConfig>),
 }
 
@@ -101,7 +101,9 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
     let mut designs = Vec::new();
     if args.all {
         args.array.selection.only(&[], "--all")?;
-        designs.extend(CoreConfig::shipped().into_iter().map(|core| Asking::Target(Target::Core(core))));
+        designs.extend(
+            CoreConfig::shipped().into_iter().map(|core| Asking::Target(Box::new(Target::Core(core)))),
+        );
     }
     let selects =
         args.array != ArrayArgs::default() || args.parts.is_some() || args.around != WrapperArgs::default();
@@ -125,7 +127,9 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
         ));
     }
     if args.cocotb
-        && let Some(split) = designs.iter().find(|design| matches!(design, Asking::Target(Target::Split(_))))
+        && let Some(split) = designs
+            .iter()
+            .find(|design| matches!(design, Asking::Target(target) if matches!(**target, Target::Split(_))))
     {
         return Err(Failure::input(format!(
             "--cocotb: {} has split keys, which have no bench for cocotb",
@@ -144,7 +148,7 @@ fn one(flags: &Flags) -> Result<Asking, Failure> {
         Target::Core(_) => wrapper(selection, &flags.around, None)?,
         Target::Split(_) => None,
     };
-    Ok(wrapper.map_or(Asking::Target(target), |wrapper| Asking::Wrapper(Box::new(wrapper))))
+    Ok(wrapper.map_or(Asking::Target(Box::new(target)), |wrapper| Asking::Wrapper(Box::new(wrapper))))
 }
 
 fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {

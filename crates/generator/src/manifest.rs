@@ -58,7 +58,7 @@ pub struct ModuleEntry {
     pub instances: usize,
 }
 
-/// What a program needs to know about an emitted core, or, with a [`ArrayConfig`], about an array.
+/// What a program needs to know about an emitted core, or, with an [`ArrayConfig`](flashd_spec::config::ArrayConfig), about an array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest<C = CoreConfig> {
     /// Top module and file stem.

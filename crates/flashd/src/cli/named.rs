@@ -41,6 +41,9 @@ fn unit_names() -> Vec<&'static str> {
     FormatUnit::ALL.into_iter().map(FormatUnit::name).collect()
 }
 
+/// Parses a word.
+type Parse<T> = fn(&str) -> Result<T, String>;
+
 /// Parser of a core's option that takes a format, with the values of `parse`.
 pub fn format_by<T, F>(parse: F) -> Named<F>
 where
@@ -50,7 +53,7 @@ where
 }
 
 /// A format.
-pub fn format() -> Named<fn(&str) -> Result<Format, String>> {
+pub fn format() -> Named<Parse<Format>> {
     Named {
         parse: |text| text.parse().map_err(|e: flashd_spec::format::UnknownFormat| e.to_string()),
         names: format_names,
@@ -58,7 +61,7 @@ pub fn format() -> Named<fn(&str) -> Result<Format, String>> {
 }
 
 /// A format of floats, for what integers do not have.
-pub fn float_format() -> Named<fn(&str) -> Result<Format, String>> {
+pub fn float_format() -> Named<Parse<Format>> {
     Named {
         parse: |text| {
             let format: Format =
@@ -73,6 +76,6 @@ pub fn float_format() -> Named<fn(&str) -> Result<Format, String>> {
 }
 
 /// A unit's name. The generator refuses unknown names.
-pub fn unit() -> Named<fn(&str) -> Result<String, String>> {
+pub fn unit() -> Named<Parse<String>> {
     Named { parse: |text| Ok(text.to_ascii_lowercase()), names: unit_names }
 }

@@ -58,11 +58,10 @@ impl RangedSums {
     /// Converts a step to the numbers that the kernel uses.
     #[inline(always)]
     pub(crate) fn prepare(&self, addition: &Addition, read: &Block<i32>, step: &mut SumStep) {
-        for i in 0..BLOCK {
-            step.m[i] = addition.m[i];
-            step.right[i] = addition.shift[i] + self.place;
-            step.delta[i] = addition.delta[i] & read[i];
-        }
+        step.m.copy_from_slice(&addition.m);
+        step.right.iter_mut().zip(&addition.shift).for_each(|(right, shift)| *right = shift + self.place);
+        let delta = addition.delta.iter().zip(read);
+        step.delta.iter_mut().zip(delta).for_each(|(step, (delta, read))| *step = delta & read);
         step.read = *read;
     }
 

@@ -130,7 +130,7 @@ fn products_of_the_bound_fit() {
     for (q, k) in [(Format::BF16, Format::BF16), (Format::FP32, Format::FP32), (Format::FP16, Format::FP16)] {
         let n = numerics(q, k, 64, Some(0), 16);
         // The largest number below 512; its square is just below 2^18.
-        let largest = |format: Format| format.one() + (8 << format.fraction_bits) | format.fraction_mask();
+        let largest = |format: Format| (format.one() + (8 << format.fraction_bits)) | format.fraction_mask();
         assert!(!check(&n, largest(q), largest(k)), "{q}");
         assert!(!check(&n, largest(q) | q.sign_bit(), largest(k)), "{q}");
         assert!(check(&n, largest(q) + 1, largest(k) + 1), "{q}");

@@ -63,9 +63,12 @@ fn safetensors(path: &Path, heads: usize) {
     fs::write(path, file).unwrap();
 }
 
+/// A way to read heads with limits, by name.
+type Reading = (String, Box<dyn Fn(First) -> Layer>);
+
 /// Ways to read the same heads with limits.
-fn all_files(folder: &Path, heads: usize) -> Vec<(String, Box<dyn Fn(First) -> Layer>)> {
-    let mut all: Vec<(String, Box<dyn Fn(First) -> Layer>)> = Vec::new();
+fn all_files(folder: &Path, heads: usize) -> Vec<Reading> {
+    let mut all: Vec<Reading> = Vec::new();
     for fortran in [false, true] {
         let paths = ["q", "k", "v"].map(|name| folder.join(format!("{name}-{heads}-{fortran}.npy")));
         paths.iter().enumerate().for_each(|(i, path)| fs::write(path, tensor(i, heads, fortran)).unwrap());

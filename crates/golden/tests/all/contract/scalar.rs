@@ -116,7 +116,7 @@ impl<'a> Scalar<'a> {
             let excess = (exponent + biases + fractions - top).max(0);
             let (mut m, g) = floor_and_bit(mantissa.abs(), exponent + shift - excess);
             if m >= 1 << width || excess > 0 {
-                m = m % (1 << width) | 1 << (width - 1);
+                m = (m % (1 << width)) | (1 << (width - 1));
                 large = true;
             }
             total += mantissa.signum() * (m + g);
