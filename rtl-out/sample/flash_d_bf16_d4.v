@@ -39,7 +39,7 @@ module flash_d_bf16_d4 (
     reg  control_pipe_invalid_q;
     wire [32:0] score_fused_total;
     wire score_fused_carry;
-    wire score_fused_large;
+    wire score_fused_oversize;
     wire [28:0] score_exact_natural;
     wire score_exact_saturated;
     wire [26:0] score_base_2_score;
@@ -135,12 +135,12 @@ module flash_d_bf16_d4 (
         .k(k),
         .total(score_fused_total),
         .carry(score_fused_carry),
-        .large(score_fused_large)
+        .oversize(score_fused_oversize)
     );
     flash_d_bf16_d4_total_to_score_33 u_score_exact_0 (
         .total(score_fused_total),
         .carry(score_fused_carry),
-        .large(score_fused_large),
+        .oversize(score_fused_oversize),
         .natural(score_exact_natural),
         .saturated(score_exact_saturated)
     );
@@ -1056,11 +1056,11 @@ module flash_d_bf16_d4_score_difference (
 );
     wire [19:0] gain = {20{(grows & ~first)}} & tail;
     wire carry = ~gain[0];
-    wire [19:0] joined = {base[18:0], carry};
+    wire [20:0] lower_halves = {1'b0, base[18:0], carry};
     wire [18:0] subtrahend = ~gain[19:1];
-    wire [19:0] joined_2 = {subtrahend, carry};
-    wire [20:0] half_sum = {1'b0, joined} ^ {1'b0, joined_2};
-    wire [19:0] generates_1 = joined & joined_2;
+    wire [20:0] subtrahend_halves = {1'b0, subtrahend, carry};
+    wire [20:0] half_sum = lower_halves ^ subtrahend_halves;
+    wire [19:0] generates_1 = lower_halves[19:0] & subtrahend_halves[19:0];
     wire [19:0] generates_2 = generates_1 | (half_sum[19:0] & {generates_1[18:0], 1'b0});
     wire [19:0] passes_2 = half_sum[19:0] & {half_sum[18:0], 1'b0};
     wire [19:0] generates_4 = generates_2 | (passes_2 & {generates_2[17:0], 2'h0});
@@ -1096,7 +1096,7 @@ endmodule
 module flash_d_bf16_d4_total_to_score_33 (
     input  wire [32:0] total,
     input  wire carry,
-    input  wire large,
+    input  wire oversize,
     output wire [28:0] natural,
     output wire saturated
 );
@@ -1105,7 +1105,7 @@ module flash_d_bf16_d4_total_to_score_33 (
     /* verilator lint_on UNUSEDSIGNAL */
     wire [33:0] sum = sum_halves[34:1];
     wire fits = &sum[33:28] | ~(|sum[33:28]);
-    assign saturated = ~((fits & ~large) & ~(sum[33] & ~(|sum[27:0])));
+    assign saturated = ~((fits & ~oversize) & ~(sum[33] & ~(|sum[27:0])));
     assign natural = saturated ? {sum[33], {27{~sum[33]}}, 1'b1} : {sum[33], sum[27:0]};
 endmodule
 
@@ -1116,20 +1116,20 @@ module flash_d_bf16_d4_bf16_fused_dot_product_4 (
     input  wire [63:0] k,
     output wire [32:0] total,
     output wire carry,
-    output wire large
+    output wire oversize
 );
     wire [123:0] term_x;
     wire [3:0] term_c;
-    wire [3:0] term_large;
-    wire any_large;
-    reg  late_large_stage_q;
+    wire [3:0] term_oversize;
+    wire any_oversize;
+    reg  late_oversize_stage_q;
     wire [32:0] tree_sum_y;
     wire tree_sum_carry;
     reg  [32:0] tree_sum_q;
     reg  tree_carry_q;
 
     always @(posedge clk) begin
-        late_large_stage_q <= any_large;
+        late_oversize_stage_q <= any_oversize;
         tree_sum_q <= tree_sum_y;
         tree_carry_q <= tree_sum_carry;
     end
@@ -1139,34 +1139,34 @@ module flash_d_bf16_d4_bf16_fused_dot_product_4 (
         .b(k[16*0 +: 16]),
         .x(term_x[31*0 +: 31]),
         .c(term_c[0]),
-        .large(term_large[0])
+        .oversize(term_oversize[0])
     );
     flash_d_bf16_d4_bf16_term u_term_1 (
         .a(q[16*1 +: 16]),
         .b(k[16*1 +: 16]),
         .x(term_x[31*1 +: 31]),
         .c(term_c[1]),
-        .large(term_large[1])
+        .oversize(term_oversize[1])
     );
     flash_d_bf16_d4_bf16_term u_term_2 (
         .a(q[16*2 +: 16]),
         .b(k[16*2 +: 16]),
         .x(term_x[31*2 +: 31]),
         .c(term_c[2]),
-        .large(term_large[2])
+        .oversize(term_oversize[2])
     );
     flash_d_bf16_d4_bf16_term u_term_3 (
         .a(q[16*3 +: 16]),
         .b(k[16*3 +: 16]),
         .x(term_x[31*3 +: 31]),
         .c(term_c[3]),
-        .large(term_large[3])
+        .oversize(term_oversize[3])
     );
-    flash_d_bf16_d4_any_of_4 u_any_large_0 (.x(term_large), .any(any_large));
+    flash_d_bf16_d4_any_of_4 u_any_oversize_0 (.x(term_oversize), .any(any_oversize));
     flash_d_bf16_d4_term_sum_4_31 u_tree_sum_0 (.x(term_x), .c(term_c), .y(tree_sum_y), .carry(tree_sum_carry));
     assign total = tree_sum_q;
     assign carry = tree_carry_q;
-    assign large = late_large_stage_q;
+    assign oversize = late_oversize_stage_q;
 endmodule
 
 // y + carry = sum of 4 terms x + c, signed.
@@ -1199,13 +1199,13 @@ endmodule
 
 // x + c = a * b * 2^11 rounded to an integer, half away from zero, |x + c| <= 2^30;
 // a from the query register, b from the key port; Inf and NaN count as 0.
-// large: the product does not fit; |x + c| is then at least 2^29.
+// oversize: the product does not fit; |x + c| is then at least 2^29.
 module flash_d_bf16_d4_bf16_term (
     input  wire [15:0] a,
     input  wire [15:0] b,
     output wire [30:0] x,
     output wire c,
-    output wire large
+    output wire oversize
 );
     wire [15:0] a_finite = &a[14:7] ? 16'h0 : {a[15:7], (a[6:0] & {7{|a[14:7]}})};
     wire a_hidden = |a_finite[14:7];
@@ -1220,8 +1220,8 @@ module flash_d_bf16_d4_bf16_term (
     wire [5:0] amount = {6{~right[10]}} & ({6{far}} | right[5:0]);
     wire [31:0] shifted = {product, 16'h0} >> amount;
     wire nonzero = |a_significand & |b_significand;
-    assign large = (right[10] & nonzero) | shifted[31];
-    wire [29:0] magnitude = {(shifted[30] | large), shifted[29:1]};
+    assign oversize = (right[10] & nonzero) | shifted[31];
+    wire [29:0] magnitude = {(shifted[30] | oversize), shifted[29:1]};
     wire negative = (a_finite[15] ^ b_finite[15]) & nonzero;
     assign x = {1'b0, magnitude} ^ {31{negative}};
     assign c = shifted[0] ^ negative;

@@ -288,7 +288,7 @@ bool flashd_steps_biased_key(FlashdSteps *steps, const uint32_t *k, uint32_t bia
 // `steps` comes from flashd_steps_new; `v` is null or points to value_words words.
 bool flashd_steps_value(FlashdSteps *steps, const uint32_t *v);
 
-// The state of a query that has seen no key: two scalars and dv accumulators. It changes nothing in flashd_merge_states and
+// The empty state, of a query that has seen no key: two scalars and dv accumulators. It is neutral in flashd_merge_states and
 // flashd_steps_restore. FLASH-D: the least log-sum-exp; FA2: the least maximum and a sum of 0. Either may be NULL.
 //
 // # Safety
@@ -297,7 +297,7 @@ bool flashd_no_key_state(const FlashdCore *core,
                          uint64_t *scalars,
                          uint64_t *o);
 
-// The state of all keys of two states, as the tree of split keys has it: into scalars and o, which may be those of a or b.
+// Merges two states, as the tree of split keys does, into scalars and o, which may be those of a or b.
 //
 // # Safety
 // `core` is null or comes from flashd_core_new; scalars are null or point to 2 words, accumulators to dv.
@@ -318,8 +318,8 @@ bool flashd_log_sum_exp(const FlashdCore *core,
                         double *result);
 
 // The state after the last step: two scalars (FLASH-D: log-sum-exp and what is left of the hold rule's budget; FA2: maximum and sum; all
-// of base 2), zeros of a core that cannot have partial results, and dv accumulators as the core holds them. Before the first key that the query
-// sees it is flashd_no_key_state. Either may be NULL.
+// of base 2) and dv accumulators as the core holds them; the scalars are zeros in a core that cannot have partial results. Before the first
+// visible key it is flashd_no_key_state. Either may be NULL.
 //
 // # Safety
 // `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to dv.

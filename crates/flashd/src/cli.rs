@@ -69,7 +69,7 @@ pub fn command() -> clap::Command {
     let command = <Cli as clap::CommandFactory>::command().disable_help_flag(true).arg(help);
     let command = command.version(crate::origin::version());
     let command = command.mut_subcommand("generate", |generate| {
-        let help = "JSON file with a configuration; options override its fields. Can be repeated";
+        let help = "JSON configuration; options override its fields; repeatable";
         generate.mut_arg(core::CONFIG, |config| config.action(ArgAction::Append).help(help))
     });
     examples::with_examples(
@@ -255,7 +255,7 @@ pub struct GenerateArgs {
     /// A Verilog file for each module, <name>/<module>.v, instead of one for all; <name>.f and the manifest list them
     #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub split: bool,
-    /// What names of modules begin with: up to 64 letters, digits and _; or none (default: the top's name)
+    /// Prefix of modules' names, or none (default: the top's name)
     ///
     /// By default no two designs have names in common, and any can be compiled together. With P, all names begin with P, that of the
     /// top, too, and names of other modules end with a digest of their text: equal names are equal text. Several designs then share

@@ -277,8 +277,12 @@ impl Numerics {
         let of_subnormals = [(q, 1 + k_most), (k, 1 + q_most)];
         let of_subnormals =
             of_subnormals.into_iter().filter(|(format, _)| format.subnormals == Subnormals::Supported);
-        let beyond = of_subnormals.map(|(_, sum)| sum - self.term_top(1)).max().unwrap_or(0);
-        1 + beyond.clamp(0, (q.fraction_bits + k.fraction_bits) as i32) as u32
+        // A subnormal number has at most its fraction's width of zeros; two of them have the smallest exponents.
+        let beyond = of_subnormals
+            .map(|(format, sum)| (sum - self.term_top(1)).clamp(0, format.fraction_bits as i32))
+            .max()
+            .unwrap_or(0);
+        1 + beyond as u32
     }
 
     /// Largest sum of exponent fields of which a product fits into a term with `spare` bits above it.

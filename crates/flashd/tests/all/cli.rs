@@ -305,7 +305,9 @@ fn bad_files_are_refused_and_nothing_is_written() {
     assert!(refused(&["generate", "--config", &path("c.json")]).contains("colour"));
     let file = path("file");
     std::fs::write(&file, "").unwrap();
-    assert!(refused(&["generate", "--design", "fa2", "--d", "16", "--out", &file]).contains("cannot write"));
+    assert!(
+        refused(&["generate", "--design", "fa2", "--d", "16", "--out", &file]).contains("cannot be written")
+    );
 }
 
 #[test]

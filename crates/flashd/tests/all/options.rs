@@ -10,6 +10,7 @@ fn values(field: &str) -> [&'static str; 2] {
     match field {
         "design" => ["flash-d", "fa2"],
         "d" => ["5", "6"],
+        "max_keys" => ["512", "1000"],
         "format" => ["bf16", "fp16"],
         "weight" => ["lse", "paper"],
         "dk" | "dv" => ["6", "5"],

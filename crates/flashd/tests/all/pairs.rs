@@ -23,6 +23,7 @@ fn values(option: &CoreOption) -> Vec<String> {
         "accumulator" => &["format", "3", "10", "23", "fp32", "fp16"],
         "weight_bits" => &["3", "16"],
         "segments" => &["4", "64"],
+        "max_keys" => &["2", "1048576"],
         "score_shift" => &["-64", "64"],
         "score_integer_bits" => &["5", "12", "18"],
         "score_fraction_bits" => &["6", "14"],

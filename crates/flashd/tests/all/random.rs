@@ -15,8 +15,11 @@ fn flashd(args: &[&str]) -> Output {
 }
 
 /// What has no part in a configuration, or another name there.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 15] = [
     "config",
+    "core",
+    "prefix",
+    "sva",
     "unit",
     "all",
     "testbench",

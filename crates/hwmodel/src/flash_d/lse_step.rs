@@ -115,8 +115,9 @@ function! {
         // Above it both outcomes are there before it comes, and its carry chooses.
         let subtrahend = gain.drop_low(1).not().named("subtrahend");
         let (width, carry) = (subtrahend.width(), gain.slice(0, 1).not().named("carry"));
-        let wide = |x: &W| x.concat(&carry).zext(width + 2);
-        let halves = prefix_sum(&wide(&base.slice(0, width)), &wide(&subtrahend)).named("halves");
+        let wide = |x: &W, name| x.concat(&carry).zext(width + 2).named(name);
+        let lower = wide(&base.slice(0, width), "lower_halves");
+        let halves = prefix_sum(&lower, &wide(&subtrahend, "subtrahend_halves")).named("halves");
         let upper = base.drop_low(width);
         let less_one = upper.sub(&W::constant(upper.width(), 1)).named("upper_less_one");
         let upper = halves.msb().select(&upper, &less_one).named("upper");

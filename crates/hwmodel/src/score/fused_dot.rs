@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Terms have room for products far beyond the range of scores ([`Numerics::term_bits`]), so that products that cancel do not
-//! saturate: only their sum does. A product that is larger still raises `large`, and then the score saturates.
+//! saturate: only their sum does. A product that is larger still raises `oversize`, and then the score saturates.
 //!
 //! A term is kept as a one's complement `x` and a carry `c`; its value is `x + c`. Negation and rounding then need no
 //! adder of their own, because every adder of the tree has a free carry input.
@@ -41,14 +41,16 @@ impl VectorFunction for TermFunction {
                 n.term_shift(),
                 match n.term_spare() {
                     0 => String::new(),
-                    _ =>
-                        format!("\nlarge: the product does not fit; |x + c| is then at least 2^{}.", bits - 1),
+                    _ => format!(
+                        "\noversize: the product does not fit; |x + c| is then at least 2^{}.",
+                        bits - 1
+                    ),
                 }
             ),
         };
         let inputs = vec![Pins::word("a", n.formats.q.width()), Pins::word("b", n.formats.k.width())];
         let mut outputs = vec![Pins::word("x", bits + 1), Pins::word("c", 1)];
-        outputs.extend((n.term_spare() > 0).then(|| Pins::word("large", 1)));
+        outputs.extend((n.term_spare() > 0).then(|| Pins::word("oversize", 1)));
         (Tag::module(format!("{}_{exact}term", pair_ident(n)), doc), inputs, outputs)
     }
 
@@ -135,8 +137,8 @@ pub fn fused_dot(
             large.extend(term.get(2));
         }
         let any = AnyFlag { count: large.len(), doc: "Some product of the dot product is too large." };
-        let large = (!large.is_empty()).then(|| m.leaf(("any_large", 0), any, &large)[0]);
-        let large = large.map(|large| delay(m, "late_large", large, dot_stages(n.tree_levels) as usize));
+        let large = (!large.is_empty()).then(|| m.leaf(("any_oversize", 0), any, &large)[0]);
+        let large = large.map(|large| delay(m, "late_oversize", large, dot_stages(n.tree_levels) as usize));
         if schedule.after_products {
             x = m.registers("x_q", &x);
             c = m.registers("c_q", &c);
@@ -148,7 +150,7 @@ pub fn fused_dot(
         CarrySum {
             total: m.output("total", total),
             carry: m.output("carry", carry),
-            large: m.optional_output("large", large),
+            large: m.optional_output("oversize", large),
         }
     })
 }

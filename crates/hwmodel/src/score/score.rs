@@ -39,7 +39,7 @@ impl VectorFunction for TotalToScoreFunction {
             if large { "; always so if a product is too large" } else { "" }
         );
         let mut inputs = vec![Pins::word("total", total), Pins::word("carry", 1)];
-        inputs.extend(large.then(|| Pins::word("large", 1)));
+        inputs.extend(large.then(|| Pins::word("oversize", 1)));
         let outputs = vec![Pins::word("natural", n.natural_bits()), Pins::word("saturated", 1)];
         (Tag::module(format!("total_to_score_{total}"), doc), inputs, outputs)
     }

@@ -23,6 +23,8 @@ pub enum Marker {
     Cross,
     /// A rounding tree as dot product.
     Down,
+    /// FA2 in fixed point, each lane with an exponent.
+    Up,
 }
 
 /// A marker, filled or as an outline.
@@ -78,6 +80,8 @@ impl Marker {
             _ if has("paper") || has("literal") => Marker::Cross,
             _ if has("logref") => Marker::Diamond,
             _ if has("sharedlog") => Marker::Right,
+            // FLASH-D's name is `flash_d_ranged` only where another datapath ships.
+            _ if has("fa2") && has("ranged") => Marker::Up,
             _ if has("fixed") || has("ranged") => Marker::Square,
             _ if has("fused") || has("separate") => Marker::Triangle,
             _ if has("rounded") || has("lazy") => Marker::Bar,
@@ -91,6 +95,7 @@ impl Marker {
             Marker::Disc => Vec::new(),
             Marker::Triangle => vec![(0, -6), (6, 5), (-6, 5)],
             Marker::Down => vec![(0, 6), (6, -5), (-6, -5)],
+            Marker::Up => vec![(-6, 5), (0, -6), (6, 5), (0, 1)],
             Marker::Right => vec![(6, 0), (-5, -6), (-5, 6)],
             Marker::Bar => vec![(-6, -2), (6, -2), (6, 3), (-6, 3)],
             Marker::Square => vec![(-4, -4), (5, -4), (5, 5), (-4, 5)],
