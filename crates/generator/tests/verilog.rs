@@ -341,10 +341,10 @@ fn what_a_configuration_leaves_out_has_no_port() {
 fn inputs_are_as_wide_as_what_is_read() {
     let verilog = &core_files(&CoreConfig::shipped()[0]).unwrap()[0].text;
     let parts = [
-        "    input  wire [29:18] x,\n",
-        ".x(x_q[29:18])",
-        "    input  wire [22:6] o,\n",
-        "u_result (.o(o_q[22:6]), .x(e_q),",
+        "    input  wire [36:18] x,\n",
+        ".x(x_q[36:18])",
+        "    input  wire [23:6] o,\n",
+        "u_result (.o(o_q[23:6]), .x(e_q),",
     ];
     for part in parts {
         assert!(verilog.contains(part), "{part}");

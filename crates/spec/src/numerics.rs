@@ -271,18 +271,20 @@ impl Numerics {
     pub fn term_spare(&self) -> u32 {
         let Formats { q, k, .. } = self.formats;
         let [q_most, k_most] = [q, k].map(largest_exponent);
-        if q_most + k_most <= self.term_top(0) {
+        // An exact product fits its term.
+        if self.is_exact() || q_most + k_most <= self.term_top(0) {
             return 0;
         }
-        let of_subnormals = [(q, 1 + k_most), (k, 1 + q_most)];
-        let of_subnormals =
-            of_subnormals.into_iter().filter(|(format, _)| format.subnormals == Subnormals::Supported);
-        // A subnormal number has at most its fraction's width of zeros; two of them have the smallest exponents.
-        let beyond = of_subnormals
-            .map(|(format, sum)| (sum - self.term_top(1)).clamp(0, format.fraction_bits as i32))
-            .max()
-            .unwrap_or(0);
-        1 + beyond as u32
+        // A subnormal number has at most its fraction's width of zeros, and the exponent field counts as 1. Integers are subnormal.
+        let zeros = |format: Format| match format.subnormals {
+            Subnormals::Supported => format.fraction_bits as i32,
+            Subnormals::Flushed => 0,
+        };
+        let (of_q, of_k) = (zeros(q), zeros(k));
+        let both = if of_q > 0 && of_k > 0 { of_q + of_k } else { 0 };
+        let beyond = [(1 + k_most, of_q), (1 + q_most, of_k), (2, both)]
+            .map(|(sum, zeros)| (sum - self.term_top(1)).clamp(0, zeros));
+        1 + beyond.into_iter().fold(0, i32::max) as u32
     }
 
     /// Largest sum of exponent fields of which a product fits into a term with `spare` bits above it.

@@ -307,7 +307,7 @@ fn power_with_glitches_stands_beside_power_without() {
     let pairs = tables::pairs(&groups(&all)[0]);
     assert_eq!(pairs.rows[0][6..], ["25.0 % less", "50.0 % more"]);
     let overview = tables::overview(&all);
-    assert_eq!(overview.rows[0][8..10], ["3.000", "6.000"]);
+    assert_eq!(overview.rows[0][9..11], ["3.000", "6.000"]);
     assert_eq!(tables::functions(&all[0]).unwrap().header.len(), 7);
     let words = tables::power_source(all[0].power.as_ref().unwrap());
     // 3 mW at 20 ns are 60 pJ.

@@ -161,5 +161,5 @@ fn a_narrow_accumulator_loses_many_equal_scores() {
     let fixed = CoreConfig { datapath: FlashDVariant::Fixed.into(), ..default.clone() };
     let errors = equal::errors(format, &[default, narrow, fixed], &[4096], &|| {}).unwrap();
     assert!(errors[1][0] > 4.0 * errors[0][0], "{errors:?}");
-    assert!(errors[2][0] < errors[0][0], "{errors:?}");
+    assert!(errors[1][0] > 4.0 * errors[2][0], "{errors:?}");
 }
