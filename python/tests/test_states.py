@@ -48,7 +48,7 @@ class States(unittest.TestCase):
                 self.assertEqual(tuple(map(list, state)), tuple(map(list, some.state())))
             self.assertEqual(core.merge(), core.no_key)
             self.assertEqual(core.merge(core.no_key, core.no_key), core.no_key)
-            *_, empty = self.steps(core, [], core.no_key).result()
+            empty = self.steps(core, [], core.no_key).result()[3]
             self.assertTrue(empty)
             self.assertEqual(self.steps(core, range(9), core.no_key).result(), some.result())
             # Arrays do as well.

@@ -204,7 +204,7 @@ pub fn core(
             o: m.outputs("o", &of_groups(|group| &group.o)),
             o_valid: m.output("o_valid", done),
             o_invalid: m.output("o_invalid", invalid),
-            o_saturated: m.optional_output("o_saturated", o_saturated),
+            o_saturated: o_saturated.map(|saturated| m.output("o_saturated", saturated)),
             o_empty: m.optional_output("o_empty", o_empty),
             o_overflow: o_overflow.map(|overflow| m.output("o_overflow", overflow)),
             state_scalars: (config.state_scalars().iter().zip(state_scalars))

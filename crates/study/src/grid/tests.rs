@@ -23,8 +23,8 @@ fn refused(text: &str) -> String {
 #[test]
 fn lists_stand_for_all_combinations() {
     let text = r#"[{"design": "flash-d", "update": "fixed", "lane": {"o": [16, 18], "v": 12, "w": [7, 8]}},
-                   {"design": "flash-d", "update": "rounded", "accumulator": ["format", {"fraction": [9, 11]}]},
-                   {"design": "fa2", "accumulator": ["format", {"fraction": [9, 11]}]}]"#;
+                   {"design": "flash-d", "update": "rounded", "accumulator": ["format", {"fraction": [9, 19]}]},
+                   {"design": "fa2", "accumulator": ["format", {"fraction": [9, 19]}]}]"#;
     let expected = [
         "flash_d_fixed_o16v12w7",
         "flash_d_fixed_o16v12w8",
@@ -70,8 +70,8 @@ fn operands_and_scales_may_be_lists() {
 
 #[test]
 fn a_core_is_measured_once() {
-    // bf16 has 7 fraction bits and 4 more by default.
-    let text = r#"[{"design": "fa2"}, {"design": "fa2", "accumulator": {"fraction": 11}}]"#;
+    // The default for 65,536 keys.
+    let text = r#"[{"design": "fa2"}, {"design": "fa2", "accumulator": {"fraction": 19}}]"#;
     assert_eq!(names(text, Format::BF16), ["fa2"]);
 }
 
@@ -114,10 +114,9 @@ fn the_default_grid_has_every_variant_and_every_default() {
         all.iter().filter(|c| c.design() == design && c.has_fixed_lanes()).count()
     };
     // Accumulators and factors; of FLASH-D twice, as its lanes have one range or each its own, the defaults among the widths, with a value stage, and
-    // one with the float adder tree; of FA2 two variants, the defaults of which are among the widths, and one with two factors and its
-    // default.
+    // one with the float adder tree; of FA2 two variants with three factors and two with two, and their defaults.
     assert_eq!(lanes(Design::FlashD), 2 * 4 * 4 + 3);
-    assert_eq!(lanes(Design::Fa2), 2 * 3 * 3 + 3 * 2 + 1);
+    assert_eq!(lanes(Design::Fa2), 2 * (3 * 3 + 1) + 2 * (3 * 2 + 1));
 }
 
 #[test]

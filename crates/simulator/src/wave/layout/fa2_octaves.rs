@@ -8,6 +8,8 @@ use flashd_spec::config::CoreConfig;
 /// The reference as a score and octaves, and what the lane's parts call its accumulator, exponents and shifts.
 pub(super) const NUMBERS: &[Row] = &[
     ("base_q", Quantity::FineReference),
+    ("base.base", Quantity::FineReference),
+    ("right_q", Quantity::Bits),
     ("distance.base", Quantity::FineReference),
     ("lane.kept.o", Quantity::FixedAccumulator),
     // As wide as a float of some format.
