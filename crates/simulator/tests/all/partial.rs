@@ -182,7 +182,7 @@ fn any_state_in_lockstep() {
             }
             // A log-sum-exp is not below the smallest score, and there is never more room than all.
             if core.state_scalars()[0] == "lse" {
-                let least = (1 << (n.score_integer + n.state_fraction)) as u64;
+                let least = 1u64 << (n.score_integer + n.state_fraction);
                 scalars[0] = rng.random_range(0..3 * least).wrapping_sub(least) & ones(n.state_bits());
                 scalars[1] = n.budget.as_ref().map_or(0, |b| scalars[1].min(1 << b.register));
             } else {
