@@ -63,6 +63,7 @@ fn joined(w: &Workload, tile: usize, tiles: &[QueryResult]) -> Vec<QueryResult> 
         let parts = &tiles[first(i)..=last[i]];
         QueryResult {
             invalid: parts.iter().any(|part| part.invalid),
+            score_saturated: parts.iter().any(|part| part.score_saturated),
             overflow: parts.iter().any(|part| part.overflow),
             steps: Vec::new(),
             saturated: 0,
