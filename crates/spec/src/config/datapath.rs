@@ -167,15 +167,10 @@ fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
     let p = if ships_fixed(formats) { formats.v.precision() } else { formats.lane_precision() };
     let (g, half) = (key_bits, key_bits / 2);
     LaneBits {
-        o: (g + p.max(half - half.min(1)).max(4)).clamp(12, 28),
+        o: (g + p.max(half.saturating_sub(1)).max(4)).clamp(12, 28),
         v: (p + (g / 4 + 2).max(p / 2)).max(half + 5).clamp(8, 20),
         w: (p + 1).max(half).clamp(6, WIDEST_LANE_WEIGHT),
     }
-}
-
-/// A ranged lane fills its range in every channel, so v needs no more than in [`flash_d_lane`].
-fn ranged_lane(formats: Formats, key_bits: u32) -> LaneBits {
-    flash_d_lane(formats, key_bits)
 }
 
 /// Widths of FA2's fixed-point lanes: each of N addends is rounded once, so O has the bits of N below the result's. FA2 uses v as it is, and an exponential with
@@ -264,7 +259,6 @@ static FLASH_D_FIXED: Kind = Kind {
 /// multiplier, it also needs the least power (docs/theory/lanes.md).
 static FLASH_D_RANGED: Kind = Kind {
     arithmetic: Arithmetic::Ranged,
-    lane: ranged_lane,
     value_stage: true,
     ships: |formats| formats.lane_precision() <= WIDEST_LANE_WEIGHT && !formats.v.is_integer(),
     ..flash_d(
