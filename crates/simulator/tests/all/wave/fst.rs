@@ -2,7 +2,7 @@
 
 use super::vcd::Vcd;
 use super::{variants, workload};
-use flashd_golden::{Action, Step};
+use flashd_golden::{Action, Model, Step};
 use flashd_simulator::array::{ArrayWorkload, Disturbance};
 use flashd_simulator::{
     Drive, Gaps, PERIOD_NS, RtlEngine, WaveDesign, WaveFormat, WaveOptions, WaveSelection, WaveWriter, array,
@@ -123,9 +123,10 @@ fn actions_have_names() {
         let folder = tempfile::tempdir().unwrap();
         let mut all = writers(folder.path(), &config, &options("default"));
         let [vcd, fst] = &mut all;
-        let run = run(&config, &w, Gaps::Random(3), &mut [vcd, fst]).unwrap();
+        run(&config, &w, Gaps::Random(3), &mut [vcd, fst]).unwrap();
         let fst = Vcd::read(&finish(all)[1]);
-        let steps: Vec<&Step> = run.results.iter().flat_map(|result| &result.steps).collect();
+        let results = w.results(&Model::new(&config), true);
+        let steps: Vec<&Step> = results.iter().flat_map(|result| &result.steps).collect();
         let expected = [Action::Load, Action::Update, Action::Hold]
             .map(|action| steps.iter().filter(|step| step.action == action).count());
         let h = fst.waves.hierarchy();
