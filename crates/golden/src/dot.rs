@@ -232,8 +232,10 @@ impl Large {
 
     /// The term of a product that is too large. `excess`: by how much the sum of the exponent fields is above the limit.
     fn term(&self, product: f64, excess: f64) -> i64 {
+        // What the next number beyond k adds is up to two ulps, and exact products end above the lowest three bits.
+        let exact = f64::from_bits(product.abs().to_bits() & !7);
         // A product with too large an exponent stays at the top of the shifter.
-        let placed = product.abs() * pow2(-(excess.max(0.0) as i32));
+        let placed = exact * pow2(-(excess.max(0.0) as i32));
         let halves = (2.0 * placed) as u128;
         let highest = 1 << (self.bits - 1);
         let magnitude = (halves >> 1) as i64 & (2 * highest - 1) | highest;

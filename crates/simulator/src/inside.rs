@@ -134,6 +134,7 @@ fn expected(model: &Model, static_rule: bool, quantity: Quantity, step: &Step, l
         Quantity::Distance => (step.x.abs(), argument),
         Quantity::Above => ((step.x > 0).into(), argument),
         Quantity::Below => (-step.x, argument),
+        Quantity::Octaves => (-step.x >> model.config().score_fraction_bits, argument),
         Quantity::Reference => (step.s - step.x, argument),
         Quantity::Weight => (step.w as i64, weight),
         Quantity::Load => (matches!(action, Load | Restore).into(), action != Hold),

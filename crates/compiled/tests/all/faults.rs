@@ -160,7 +160,7 @@ fn a_changed_operator_is_seen() {
 }
 
 /// Runs that a fault may hide from, and their length.
-const ATTEMPTS: u64 = 6;
+const ATTEMPTS: u64 = 12;
 const CYCLES: usize = 1500;
 
 /// Faults that change what a leaf computes from inputs that it never has there, as of flags that exclude each other.

@@ -21,6 +21,8 @@ pub enum Quantity {
     Above,
     /// The negated argument.
     Below,
+    /// The whole octaves of the negated argument.
+    Octaves,
     /// The score less the argument: the reference of FA2.
     Reference,
     /// A step has come to the point where its value is read.
@@ -41,13 +43,14 @@ pub enum Quantity {
 
 impl Quantity {
     /// All quantities in the order of the enum, and their names in messages, vectors and testbenches.
-    const NAMES: [(Quantity, &'static str); 14] = [
+    const NAMES: [(Quantity, &'static str); 15] = [
         (Quantity::Valid, "score_valid"),
         (Quantity::Score, "score"),
         (Quantity::Argument, "argument"),
         (Quantity::Distance, "argument_distance"),
         (Quantity::Above, "argument_above"),
         (Quantity::Below, "argument_below"),
+        (Quantity::Octaves, "argument_octaves"),
         (Quantity::Reference, "argument_reference"),
         (Quantity::Step, "weight_valid"),
         (Quantity::Weight, "weight"),
@@ -81,6 +84,7 @@ impl Quantity {
             | Quantity::Distance
             | Quantity::Above
             | Quantity::Below
+            | Quantity::Octaves
             | Quantity::Reference => stages.argument,
             Quantity::Step | Quantity::Weight | Quantity::Load | Quantity::Upper => stages.value,
             Quantity::Sum | Quantity::Reciprocal | Quantity::Right => stages.sum,

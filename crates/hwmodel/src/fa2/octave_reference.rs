@@ -39,6 +39,11 @@ fn octaves_bits(n: &Numerics) -> u32 {
 /// Width of the shift of a power of two from the table: its leading zeros, and a carry of the rounded argument.
 const TABLE_RIGHT_BITS: u32 = 2;
 
+/// What is marked of a fraction: whether it rounds to an octave, and with a hold rule whether it is beyond its threshold's.
+fn marks_bits(n: &Numerics) -> u32 {
+    1 + u32::from(n.hold_threshold.is_some())
+}
+
 /// Significand and shift of the exponential of an argument that saturates.
 fn farthest(n: &Numerics) -> (u64, u64) {
     let t = Num::constant(n.octave_argument_bits(), ones(n.octave_argument_bits()));
@@ -50,11 +55,11 @@ function! {
     /// Octaves from the score to the first one, and the power of two of the fraction.
     pub struct OctaveDistanceFunction { numerics: Arc<Numerics> }
     name(this) = format!("octave_distance_m{}", this.numerics.factor_significand);
-    doc = "octaves + fraction = base - score, 0 for a first key; m * 2^-right = 2^-fraction. carries: the fraction rounds to an\noctave. beyond: it is at least that of the hold rule's threshold.";
+    doc = "octaves + fraction = base - score, 0 for a first key; m * 2^-right = 2^-fraction. marks, from bit 0: the fraction rounds\nto an octave; with a hold rule, it is at least that of its threshold.";
     inputs { score: this.numerics.score_bits(), base: fine_reference_bits(&this.numerics), first: 1 }
     outputs {
-        octaves: octaves_bits(&this.numerics), m: this.numerics.factor_significand, right: TABLE_RIGHT_BITS, carries: 1,
-        beyond: 1
+        octaves: octaves_bits(&this.numerics), m: this.numerics.factor_significand, right: TABLE_RIGHT_BITS,
+        marks: marks_bits(&this.numerics)
     }
     eval<W> {
         let n = &this.numerics;
@@ -65,11 +70,11 @@ function! {
         let t = base_2_argument(n, &fraction, fs).named("t");
         let carries = t.bit(n.exp.value_fraction);
         let (m, right) = table_factor(n, &n.exp.exp, &t, n.factor_significand);
-        let beyond = match n.hold_threshold {
-            Some(threshold) => fraction.at_least(threshold & ones(fs)),
-            None => W::zero(1),
+        let marks = match n.hold_threshold {
+            Some(threshold) => fraction.at_least(threshold & ones(fs)).concat(&carries),
+            None => carries,
         };
-        [below.drop_low(fs), m, right.slice(0, TABLE_RIGHT_BITS), carries, beyond]
+        [below.drop_low(fs), m, right.slice(0, TABLE_RIGHT_BITS), marks]
     }
 }
 
@@ -87,12 +92,12 @@ function! {
         )
     };
     inputs {
-        distance: octaves_bits(&this.numerics), m: this.numerics.factor_significand, right: TABLE_RIGHT_BITS, carries: 1,
-        beyond: 1, octaves: octaves_bits(&this.numerics), sum: log_sum_bits(&this.numerics), first: 1, valid: 1
+        distance: octaves_bits(&this.numerics), m: this.numerics.factor_significand, right: TABLE_RIGHT_BITS,
+        marks: marks_bits(&this.numerics), octaves: octaves_bits(&this.numerics), sum: log_sum_bits(&this.numerics), first: 1, valid: 1
     }
     outputs {
         octaves_next: octaves_bits(&this.numerics), sum_next: log_sum_bits(&this.numerics), delta: delta_bits(&this.numerics),
-        e: factor_bits(&this.numerics, this.numerics.factor_significand), above: 1, update: 1
+        e: factor_bits(&this.numerics, this.numerics.factor_significand), tau: octaves_bits(&this.numerics), update: 1
     }
     eval<W> {
         let n = &this.numerics;
@@ -105,7 +110,7 @@ function! {
         let octave = above.not().repeat(bits).and(&tau).named("octave");
         // Beyond the last octave the argument saturates.
         let last = ones(n.octave_bits);
-        let at_last = octave.slice(0, n.octave_bits).eq(&W::constant(n.octave_bits, last)).and(&carries);
+        let at_last = octave.slice(0, n.octave_bits).eq(&W::constant(n.octave_bits, last)).and(&marks.bit(0));
         let saturates = octave.any_above(n.octave_bits).or(&at_last).named("saturates");
         let (farthest_m, farthest_right) = farthest(n);
         let m = saturates.select(&W::constant(w, farthest_m), &m).named("m_within");
@@ -130,11 +135,11 @@ function! {
             // A first key, or a score above the reference, has a tau of less than an octave, and thresholds are larger.
             Some(threshold) => {
                 let whole = threshold >> n.score_fraction;
-                let at = octave.eq(&W::constant(bits, whole)).and(&beyond);
+                let at = octave.eq(&W::constant(bits, whole)).and(&marks.bit(1));
                 valid.and(&octave.at_least(whole + 1).or(&at).named("far").not())
             }
         };
-        [octaves_next, sum_next, delta, right.concat(&m), above, update]
+        [octaves_next, sum_next, delta, right.concat(&m), tau, update]
     }
 }
 
@@ -195,8 +200,8 @@ pub fn octave_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarI
         let table = m.call("distance", function, [score_q, base_q, table_first_q]);
 
         // Stage of the loop.
-        let names = ["distance_q", "m_q", "right_q", "carries_q", "beyond_q"];
-        let [distance_q, m_q, right_q, carries_q, beyond_q] =
+        let names = ["distance_q", "m_q", "right_q", "marks_q"];
+        let [distance_q, m_q, right_q, marks_q] =
             std::array::from_fn(|i| m.register_if(names[i], valid_q, table[i]));
         let first_q = m.register("first_q", table_first_q);
         let step_q = m.register_reset("step_q", 0, valid_q);
@@ -204,8 +209,8 @@ pub fn octave_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarI
         let octaves_q = m.state_if("octaves_q", octaves_bits(n), takes);
         let sum_q = m.state_if("sum_q", log_sum_bits(n), takes);
         let function = OctaveNextFunction { numerics: numerics() };
-        let step = [distance_q, m_q, right_q, carries_q, beyond_q, octaves_q, sum_q, first_q, step_q];
-        let [octaves_next, sum_next, delta, e, above, update] = m.call("decide", function, step);
+        let step = [distance_q, m_q, right_q, marks_q, octaves_q, sum_q, first_q, step_q];
+        let [octaves_next, sum_next, delta, e, tau, update] = m.call("decide", function, step);
         m.drive(takes, update);
         let mut next = [octaves_next, sum_next];
         if let Some(state) = at_table {
@@ -228,7 +233,7 @@ pub fn octave_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarI
         let scalars =
             [("update", update), ("take", take), ("e", factor), ("delta", delta), ("load", first_q)];
         let lanes = Signals::hand_out(m, scalars);
-        m.watch("argument_above", above);
+        m.watch("argument_octaves", tau);
         m.watch_output("weight_valid", "step");
         m.watch("weight", e);
         m.watch_output("weight_load", "load");

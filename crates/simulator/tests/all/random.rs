@@ -48,7 +48,7 @@ fn words<T: OptionValue>() -> Vec<String> {
 #[test]
 fn every_value_of_every_option_is_drawn() {
     let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for seed in 0..5000 {
+    for seed in 0..8000 {
         for (field, value) in fields(&drawn(seed, LONGEST)) {
             // Of a field in several parts, such as the widths of a lane, each by itself.
             match value.as_object() {
@@ -113,6 +113,7 @@ fn every_value_of_every_option_is_drawn() {
             text([Value::Null, "format".into()].into_iter().chain(wide).chain(fractions).collect()),
         ),
         ("weight_bits", numbers(WEIGHT_BITS_RANGE.0..=WEIGHT_BITS_RANGE.1)),
+        ("max_keys", text((1..=20).map(|g| Value::from(1 << g)).collect())),
         ("segments", text([4, 8, 16, 32].map(Value::from).to_vec())),
         ("score_shift", text((-64..=64).map(Value::from).collect())),
         ("score_integer_bits", numbers(5..=12)),
