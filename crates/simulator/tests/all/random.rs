@@ -48,7 +48,7 @@ fn words<T: OptionValue>() -> Vec<String> {
 #[test]
 fn every_value_of_every_option_is_drawn() {
     let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for seed in 0..8000 {
+    for seed in 0..16_000 {
         for (field, value) in fields(&drawn(seed, LONGEST)) {
             // Of a field in several parts, such as the widths of a lane, each by itself.
             match value.as_object() {

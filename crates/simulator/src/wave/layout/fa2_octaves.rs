@@ -17,6 +17,9 @@ pub(super) const NUMBERS: &[Row] = &[
     ("distance_q", Quantity::Bits),
     ("decide.distance", Quantity::Bits),
     ("octaves_q", Quantity::Bits),
+    ("tau", Quantity::Bits),
+    ("marks", Quantity::Bits),
+    ("marks_q", Quantity::Bits),
     ("octaves", Quantity::Bits),
     ("octaves_next", Quantity::Bits),
     ("distance.m", Quantity::Bits),
@@ -69,6 +72,7 @@ fn reference(config: &CoreConfig) -> Group {
         &[
             ("weight.decide.update", "update (not held)"),
             ("weight.octaves_q.q", "n: octaves of the reference above s0"),
+            ("weight.decide.tau", "tau = n + u, whole octaves"),
             ("weight.decide.octaves_next", "next n = n + delta"),
             ("weight.decide.delta", "delta"),
         ],
