@@ -224,18 +224,15 @@ struct Large {
 }
 
 impl Large {
-    fn new(n: &Numerics, mut terms: Terms, k: &[u64]) -> Self {
+    fn new(n: &Numerics, terms: Terms, k: &[u64]) -> Self {
         let exponents = k.iter().map(|&k| exponent(terms.formats.k, k)).collect();
-        terms.k.iter_mut().for_each(|k| *k = k.away());
         Large { terms, exponents, bits: n.term_bits() - 1, guard: n.dot_guard as i32 }
     }
 
-    /// The term of a product that is too large. `excess`: by how much the sum of the exponent fields is above the limit.
+    /// The term of an exact product that is too large. `excess`: the sum of the exponent fields minus its limit.
     fn term(&self, product: f64, excess: f64) -> i64 {
-        // What the next number beyond k adds is up to two ulps, and exact products end above the lowest three bits.
-        let exact = f64::from_bits(product.abs().to_bits() & !7);
         // A product with too large an exponent stays at the top of the shifter.
-        let placed = exact * pow2(-(excess.max(0.0) as i32));
+        let placed = product.abs() * pow2(-(excess.max(0.0) as i32));
         let halves = (2.0 * placed) as u128;
         let highest = 1 << (self.bits - 1);
         let magnitude = (halves >> 1) as i64 & (2 * highest - 1) | highest;
@@ -265,10 +262,13 @@ impl BlockDot for LargeBlock<'_> {
         let (mut sums, mut large) = ([0i64; BLOCK], [false; BLOCK]);
         for (query, (&k, &e)) in self.queries.iter().zip(k[row.clone()].iter().zip(&exponents[row])) {
             for (i, &(q, exponent)) in query.iter().enumerate() {
-                let (term, excess) = (q * k, exponent + e - top);
-                let is_large = term.abs() >= *limit || excess > 0.0;
+                let (product, excess) = (q * k, exponent + e - top);
+                let is_large = product.abs() >= *limit || excess > 0.0;
                 large[i] |= is_large;
-                sums[i] += if is_large { self.unit.term(term, excess) } else { term.nearest_integer() };
+                sums[i] += match is_large {
+                    true => self.unit.term(product, excess),
+                    false => (q * k.away()).nearest_integer(),
+                };
             }
         }
         let mut dots = [0.0; BLOCK];

@@ -30,12 +30,10 @@ impl Source for Made<'_> {
     }
 }
 
-/// Cores of every kind and scale, in formats of every kind.
+/// Cores of every kind, format and scale.
 fn cores(d: usize) -> Vec<CoreConfig> {
-    let mut all: Vec<CoreConfig> = [Format::BF16, Format::FP8_E4M3, Format::FP32, Format::INT8]
-        .into_iter()
-        .flat_map(|format| CoreConfig::variants(d, format))
-        .collect();
+    let mut all: Vec<CoreConfig> =
+        Format::named().flat_map(|(_, format)| CoreConfig::variants(d, format)).collect();
     for design in [Design::FlashD, Design::Fa2] {
         for (format, scale) in [
             (Format::FP8_E4M3, Scale::Mx),

@@ -39,7 +39,7 @@ fn octaves_bits(n: &Numerics) -> u32 {
 /// Width of the shift of a power of two from the table: its leading zeros, and a carry of the rounded argument.
 const TABLE_RIGHT_BITS: u32 = 2;
 
-/// What is marked of a fraction: whether it rounds to an octave, and with a hold rule whether it is beyond its threshold's.
+/// Width of the marks of a fraction: bit 0, it rounds to an octave; bit 1, with a hold rule only, it is at least the threshold's fraction.
 fn marks_bits(n: &Numerics) -> u32 {
     1 + u32::from(n.hold_threshold.is_some())
 }

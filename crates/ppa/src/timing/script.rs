@@ -132,7 +132,7 @@ pub(crate) fn analyse(
     let file = entry.join(REPORT);
     let output = std::fs::read_to_string(&file).map_err(PpaError::file("read", &file))?;
     let paths = report::paths(&output);
-    // The one that limits the clock: of several clocks a report names the worst path of each.
+    // With several clocks a report names the worst path of each clock; the path with the longest period limits the core.
     let needs = |path: &TimedPath| path.needed_period(period, EXTERNAL_SHARE);
     let worst = paths.iter().max_by(|a, b| needs(a).total_cmp(&needs(b)));
     let worst = worst.cloned().ok_or_else(|| PpaError::Unexpected {

@@ -88,7 +88,7 @@ fn every_comparison_notices_a_fault() {
         let update = good[1].steps.iter().rposition(|s| s.action == Action::Update).unwrap();
         type Fault = fn(&mut flashd_golden::QueryResult, usize);
         let argument: Fault = match config.datapath {
-            // What it adds up are whole octaves.
+            // The loop adds whole octaves; lock-step compares their number.
             Datapath::Fa2(Fa2Variant::Ranged) => |r, i| r.steps[i].x ^= 1 << 10,
             _ => |r, i| r.steps[i].x ^= 1,
         };

@@ -116,7 +116,7 @@ fn every_value_of_every_option_is_drawn() {
         ("max_keys", text((1..=20).map(|g| Value::from(1 << g)).collect())),
         ("segments", text([4, 8, 16, 32].map(Value::from).to_vec())),
         ("score_shift", text((-64..=64).map(Value::from).collect())),
-        ("score_integer_bits", numbers(5..=12)),
+        ("score_integer_bits", numbers(5..=20)),
         ("score_fraction_bits", numbers(2..=20)),
         ("state_fraction_bits", numbers(2..=26)),
         ("queries", numbers(1..=64)),
