@@ -24,6 +24,8 @@ const NONE: &str = "none";
 const LONGEST: usize = 64;
 /// Bytes of the digest in a name, two digits each.
 const DIGEST_BYTES: usize = 4;
+/// The longest name of a shared module, whose file has its name. Verilator hashes longer names, and then warns that the file has another.
+const LONGEST_NAME: usize = 127;
 /// The folder of shared modules without a prefix.
 const FOLDER: &str = "modules";
 
@@ -70,7 +72,11 @@ impl Prefix {
     pub(crate) fn inner(&self, design: &str, module: &str, text: &str) -> String {
         match self {
             Prefix::Top => joined(design, module),
-            Prefix::Shared(prefix) => format!("{}_{}", joined(prefix, module), digest(text)),
+            Prefix::Shared(prefix) => {
+                // The digest tells names apart that are the same up to here.
+                let stem = joined(prefix, module);
+                format!("{}_{}", &stem[..stem.len().min(LONGEST_NAME - 2 * DIGEST_BYTES - 1)], digest(text))
+            }
             Prefix::Plain => module.into(),
         }
     }
@@ -158,6 +164,8 @@ mod tests {
             assert_eq!(without_digest(&inner(&prefix)), "acme_bf16_term");
         }
         assert_eq!(inner(&"none".parse().unwrap()), "bf16_term_982d9e3e");
+        let long = Prefix::Shared("acme".into()).inner("fa2_bf16_d4", &"x".repeat(150), "text");
+        assert_eq!((long.len(), &long[113..]), (127, "xxxxx_982d9e3e"));
         assert_eq!(without_digest("flash_d_group_16"), "flash_d_group_16");
     }
 }
