@@ -29,6 +29,8 @@ class Run:
     """What is wrong with the results, if something is."""
     saturated: str = None
     """Which scores are beyond the core's range, and what helps, if there are any."""
+    too_long: str = None
+    """That a query has more keys than the core is built for, and what helps, if one has."""
 
     def _of(self, name):
         """Of all heads: a number of each, or an array of each."""
@@ -127,10 +129,10 @@ class Core:
         flat, given, like, shape = self._operands(
             q, k, v, mask, lengths, causal=causal, window=window, causal_align=causal_align, tensor_scale=tensor_scale, scale=scale,
             smooth_k=smooth_k, steps=steps, errors=errors)
-        o, heads, overflow, saturated = self._ran(flat, progress, True, given)
-        for text in filter(None, (overflow, saturated)):
+        o, heads, *wrong = self._ran(flat, progress, True, given)
+        for text in filter(None, wrong):
             warnings.warn(text, RuntimeWarning, stacklevel=2)
-        return Run(like(o.reshape(shape)), heads, shape[:-2], overflow, saturated)
+        return Run(like(o.reshape(shape)), heads, shape[:-2], *wrong)
 
     def _ran(self, flat, progress, tells, given):
         if progress is not None and not callable(progress):

@@ -15,6 +15,7 @@ class Run:
     shape: tuple[int, ...]
     overflow: Optional[str]
     saturated: Optional[str]
+    too_long: Optional[str]
     skipped: NDArray[np.bool_]
     def __getattr__(self, name: str) -> NDArray[Any]: ...
 

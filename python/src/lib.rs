@@ -161,6 +161,7 @@ fn told<'py>(py: Python<'py>, head: HeadRun, shape: [usize; 2]) -> PyResult<Boun
     }
     dict.set_item("overflowed_queries", head.overflowed)?;
     dict.set_item("empty_queries", head.empty)?;
+    dict.set_item("longest_query", head.longest_query)?;
     dict.set_item("saturated_queries", head.saturated_scores.map_or(0, |scores| scores.queries))?;
     dict.set_item("saturated_inputs", head.saturated_inputs.to_vec())?;
     dict.set_item("score_shift", head.scaling.score_shift)?;
@@ -193,7 +194,8 @@ fn told<'py>(py: Python<'py>, head: HeadRun, shape: [usize; 2]) -> PyResult<Boun
 }
 
 /// Results, what came of each head, and what is wrong with the results.
-type Told<'py> = (Bound<'py, PyArray1<f32>>, Bound<'py, PyList>, Option<String>, Option<String>);
+type Told<'py> =
+    (Bound<'py, PyArray1<f32>>, Bound<'py, PyList>, Option<String>, Option<String>, Option<String>);
 
 #[pymethods]
 impl Core {
@@ -336,11 +338,12 @@ impl Core {
         let run = watched(py, steps, progress, |watch| self.0.attention(&operands, &settings, watch))?;
         let overflow = run.overflow().map(|text| in_python(&text));
         let saturated = run.saturated();
-        let Run { o, heads } = run;
+        let too_long = run.too_long().map(|text| in_python(&text));
+        let Run { o, heads, .. } = run;
         let told_of = if tells { heads } else { Vec::new() };
         let heads = told_of.into_iter().map(|head| told(py, head, [shape[2], shape[3]]));
         let heads = PyList::new(py, heads.collect::<PyResult<Vec<_>>>()?)?;
-        Ok((o.into_pyarray(py), heads, overflow, saturated))
+        Ok((o.into_pyarray(py), heads, overflow, saturated, too_long))
     }
 
     /// One head in encodings: rows of integers.

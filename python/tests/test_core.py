@@ -279,6 +279,18 @@ class Arrays(unittest.TestCase):
             self.assertIsNone(run.saturated)
             np.testing.assert_allclose(run.o, [[0, 0, 0, 1]] * 2, atol=1e-6)
 
+    def test_queries_longer_than_the_core_is_built_for(self):
+        q, k, v = (np.ones((n, 4), "f4") for n in (2, 33, 33))
+        for design in ("flash-d", "fa2"):
+            core = flashd.Core(design, d=4, max_keys=32)
+            with self.assertWarnsRegex(RuntimeWarning, "33 keys.*built for 32.*max_keys 64"):
+                run = core.run(q, k, v)
+            self.assertIn("built for 32", run.too_long)
+            self.assertEqual(run.longest_query.tolist(), 33)
+            with self.assertWarnsRegex(RuntimeWarning, "built for 32"):
+                core.attention(q, k, v)
+            self.assertIsNone(core.run(q, k[:32], v[:32]).too_long)
+
     def test_lengths_of_keys_and_values(self):
         core = flashd.Core("fa2", dk=8, dv=5, format="fp8-e4m3", o_format="bf16", masks=True)
         self.assertEqual((core.d, core.dv, core.formats["v"], core.formats["o"]), (8, 5, "fp8-e4m3", "bf16"))

@@ -59,15 +59,15 @@ def reach(configuration):
 
 
 SIDE_BY_SIDE = {
-    "bf16": ("flash-d", "fa2", "fa2 --fa2 separate-scale", "flash-d --update fixed --value-stage true", "fa2 --fa2 shared-log-reference",
-             "fa2 --fa2 log-reference"),
-    "fp8-e4m3": ("flash-d", "fa2", "fa2 --fa2 separate-scale", "flash-d --update rounded", "flash-d --update fixed --value-stage true",
-                 "fa2 --fa2 shared-log-reference"),
+    "bf16": ("flash-d", "fa2", "fa2 --fa2 shared-scale", "fa2 --fa2 separate-scale", "flash-d --update fixed --value-stage true",
+             "fa2 --fa2 shared-log-reference", "fa2 --fa2 log-reference"),
+    "fp8-e4m3": ("flash-d", "fa2", "fa2 --fa2 shared-scale", "fa2 --fa2 separate-scale", "flash-d --update rounded",
+                 "flash-d --update fixed --value-stage true", "fa2 --fa2 shared-log-reference"),
 }
 """Cores of d = 16 beside each other, by format. In ASAP7 those of PAIRS alone."""
-PAIRS = (("flash_d", "fa2"), ("flash_d", "fa2_separate"), ("flash_d_rounded", "fa2_separate"), ("flash_d_rounded", "fa2"),
-         ("flash_d_fixed_staged", "fa2_sharedlog"))
-ASAP7_CORES = ("flash_d", "fa2", "flash_d_fixed_staged", "fa2_sharedlog")
+PAIRS = (("flash_d", "fa2"), ("flash_d", "fa2_shared"), ("flash_d", "fa2_separate"), ("flash_d_rounded", "fa2_separate"),
+         ("flash_d_rounded", "fa2_shared"), ("flash_d_fixed_staged", "fa2_sharedlog"))
+ASAP7_CORES = ("flash-d", "fa2", "fa2 --fa2 shared-scale", "flash-d --update fixed --value-stage true", "fa2 --fa2 shared-log-reference")
 
 
 def side_by_side(context, table):
@@ -75,7 +75,7 @@ def side_by_side(context, table):
     for label, flags in libraries(context, table):
         for fmt, cores in SIDE_BY_SIDE.items():
             if not label.startswith("osu018"):
-                cores = [c for c in cores if c in ("flash-d", "fa2", "flash-d --update fixed --value-stage true", "fa2 --fa2 shared-log-reference")]
+                cores = [core for core in cores if core in ASAP7_CORES]
             flagged = [f"--design {core}" for core in cores]
             report = context.flashd(f"ppa --d 16 --format {fmt} {flags} --glitches 1000", cores=flagged)
             library = re.sub(r"--clock \S+ ?", "", flags)
@@ -125,18 +125,18 @@ BY_LENGTH = {4: {"bf16": (16, 64, 256), "fp8-e4m3": (16, 64)}, 2.7: {"bf16": (16
 
 
 def lengths(context):
-    """FLASH-D beside both float FA2 at a slow clock and at a fast one, by format and length, in ASAP7; with glitches but for the longest."""
+    """FLASH-D beside the shipped and the smallest float FA2 at a slow clock and at a fast one, by format and length, in ASAP7; with glitches but for the longest."""
     table = Table(["clock, ns", "format", "d", "FLASH-D um2", "mW", "with glitches", "slack ns", "FA2's", "saved: area", "power", "with glitches",
-                   "over `separate`: area", "power", "with glitches"], labels=3)
+                   "over `shared-scale`: area", "power", "with glitches"], labels=3)
     for clock, formats in BY_LENGTH.items():
         for fmt, of_format in formats.items():
             for d in of_format:
                 glitches = d <= 64
                 report = context.flashd(f"ppa --d {d} --format {fmt} --clock {clock:g} {asap7(context)} --glitches {1000 if glitches else 0}",
-                                        cores=("--design flash-d", "--design fa2", "--design fa2 --fa2 separate-scale"))
-                own, fa2, separate = ((f["area"]["total"], f["power"]["total"], f["power"]["glitches"]["total"] if glitches else None) for f in report)
+                                        cores=("--design flash-d", "--design fa2", "--design fa2 --fa2 shared-scale"))
+                own, fa2, floats = ((f["area"]["total"], f["power"]["total"], f["power"]["glitches"]["total"] if glitches else None) for f in report)
                 slacks = [f["timing"]["slack"] for f in report[:2]]
-                saved = [points(percent(1 - a / b)) if a else Cell("") for other in (fa2, separate) for a, b in zip(own, other)]
+                saved = [points(percent(1 - a / b)) if a else Cell("") for other in (fa2, floats) for a, b in zip(own, other)]
                 cells = [number(own[0], area), number(own[1]), number(own[2]) if glitches else Cell(""), *map(spare, slacks)]
                 table.add([f"{clock:g}", fmt, str(d)], [*cells, *saved])
     return table
@@ -147,7 +147,7 @@ def gates(context):
     table = Table(["format", "core", "um2", "with gates", "mW", "with gates", "mW with glitches", "with gates", "slack ns", "with gates"], labels=2)
     for fmt in ("bf16", "fp8-e4m3"):
         plain, gated = (context.flashd(f"ppa --d 16 --format {fmt} --clock 4 --glitches 1000 {asap7(context)}{flag}",
-                                       cores=[f"--design {core}" for core in ("flash-d", "fa2", "fa2 --fa2 separate-scale")])
+                                       cores=[f"--design {core}" for core in ("flash-d", "fa2", "fa2 --fa2 shared-scale")])
                         for flag in ("", " --clock-gates"))
         for pair in zip(plain, gated):
             (um2, slack, mw, glitches), others = (measures(figures) for figures in pair)

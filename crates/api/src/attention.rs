@@ -6,7 +6,7 @@ use flashd_golden::{Monitor, PartialState, QueryResult, Step, VectorModel, Watch
 use flashd_simulator::{
     Accuracy, Counters, Gaps, Reference, SaturatedScores, Scenario, prepare_watched, run_model_with,
 };
-use flashd_spec::config::Lengths;
+use flashd_spec::config::{Lengths, too_long};
 use flashd_workload::{
     AskedVisible, Attention, Bias, CausalAlign, Scaling, ScoreScale, Source, TensorScale, Visible,
     v_candidates,
@@ -101,6 +101,8 @@ pub struct Run {
     pub o: Vec<f32>,
     /// The outcome of each head.
     pub heads: Vec<HeadRun>,
+    /// The number of keys that the core is built for.
+    pub max_keys: usize,
 }
 
 /// The outcome of a head, without its results.
@@ -112,6 +114,8 @@ pub struct HeadRun {
     pub scaling: Scaling,
     /// Queries with something beyond the range of fixed-point lanes: their results are wrong.
     pub overflowed: usize,
+    /// The most keys that a query sees.
+    pub longest_query: usize,
     /// Queries with a score beyond the core's range, if there are any.
     pub saturated_scores: Option<SaturatedScores>,
     /// Queries that saw no key.
@@ -143,6 +147,12 @@ impl Run {
 }
 
 impl Run {
+    /// The warning where a query has more keys than the core is built for.
+    pub fn too_long(&self) -> Option<String> {
+        let longest = self.heads.iter().map(|head| head.longest_query).max();
+        too_long(longest.unwrap_or(0), self.max_keys)
+    }
+
     /// The warning where scores are beyond the core's range. The options have their names in Python.
     pub fn saturated(&self) -> Option<String> {
         let all = || self.heads.iter().filter_map(|head| head.saturated_scores);
@@ -292,7 +302,7 @@ impl Core {
                 _ => rayon::scope(|_| (0..heads).into_par_iter().map(one).collect()),
             };
             let (o, heads): (Vec<Vec<f32>>, Vec<HeadRun>) = run?.into_iter().unzip();
-            Ok(Run { o: o.concat(), heads })
+            Ok(Run { o: o.concat(), heads, max_keys: self.config().max_keys })
         })
     }
 
@@ -360,6 +370,7 @@ impl Core {
             counters: run.counters,
             scaling: prepared.scaling,
             overflowed: count(|result| result.overflow),
+            longest_query: prepared.workload.longest(),
             saturated_scores: prepared.saturated_scores(&run.results),
             empty: count(|result| result.empty),
             saturated_inputs: prepared.saturated_inputs,

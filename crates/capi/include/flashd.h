@@ -105,6 +105,8 @@ typedef struct {
   uint64_t empty;
   // Queries with a score beyond the core's range.
   uint64_t saturated;
+  // Queries of more keys than the core is built for: their sums lose more than the formats.
+  uint64_t too_long;
 } FlashdCounts;
 
 // One head in encodings, each in the low bits of its word.

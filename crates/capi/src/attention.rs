@@ -188,6 +188,9 @@ pub unsafe extern "C" fn flashd_attention_raw(
             overflowed: run.results.iter().filter(|result| result.overflow).count() as u64,
             empty: run.results.iter().filter(|result| result.empty).count() as u64,
             saturated: run.results.iter().filter(|result| result.score_saturated).count() as u64,
+            too_long: (0..h.queries)
+                .filter(|&query| lengths.map_or(h.keys, |all| all[query]) > core.config().max_keys)
+                .count() as u64,
         };
         unsafe { tell(counts, all) };
         Ok(())

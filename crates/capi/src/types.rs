@@ -77,6 +77,8 @@ pub struct FlashdCounts {
     pub empty: u64,
     /// Queries with a score beyond the core's range.
     pub saturated: u64,
+    /// Queries of more keys than the core is built for: their sums lose more than the formats.
+    pub too_long: u64,
 }
 
 /// What a step does, as FlashdStep tells it.

@@ -9,7 +9,7 @@ use crate::progress::{Phase, Plan, on_all_processors, rates};
 use crate::sample;
 use crate::select::{add_core, configuration, parse_flags};
 use flashd_simulator::SaturatedScores;
-use flashd_spec::config::{CoreConfig, D_RANGE, Design};
+use flashd_spec::config::{CoreConfig, D_RANGE, Design, too_long};
 use flashd_spec::format::{Encodings, Format};
 use flashd_study::By;
 use flashd_study::accuracy::{AccuracyError, CoreAccuracy, FormatAccuracy, measure};
@@ -87,6 +87,7 @@ pub fn run(args: &AccuracyArgs) -> Result<(), Failure> {
     };
     drop(plan);
     warn_of_scores(&result);
+    warn_of_lengths(&result, &sets, &counts);
     let mut written = Vec::new();
     for (flag, path) in drawings {
         let Some(path) = path else { continue };
@@ -115,6 +116,19 @@ fn warn_of_scores(result: &Measured) {
                     SaturatedScores { queries: errors.saturated_queries, enough: errors.enough_score_bits };
                 warn(&format!("{core} on {}: {}", row.name, scores.warning(SCORE_OPTIONS)));
             }
+        }
+    }
+}
+
+/// Warns of queries with more keys than a core is built for.
+fn warn_of_lengths(result: &Measured, sets: &[Set], counts: &[usize]) {
+    let rows = result.traces.iter().flat_map(|traces| &traces.formats).flat_map(|format| &format.rows);
+    let of_heads = rows.map(|row| row.longest_query).max();
+    let of_lengths = result.lengths.as_ref().and_then(|_| counts.last().copied());
+    let longest = of_heads.max(of_lengths).unwrap_or(0);
+    for core in sets.iter().flat_map(|(_, cores)| cores) {
+        if let Some(warning) = too_long(longest, core.max_keys) {
+            warn(&format!("{}: {warning}", core.name()));
         }
     }
 }

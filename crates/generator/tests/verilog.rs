@@ -6,7 +6,9 @@ use flashd_generator::{
 };
 use flashd_hwmodel::netlist::is_keyword;
 use flashd_hwmodel::units::FormatUnit;
-use flashd_spec::config::{ArrayConfig, CoreConfig, Design, FlashDVariant, Hold, SplitConfig, WrapperConfig};
+use flashd_spec::config::{
+    ArrayConfig, CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, SplitConfig, WrapperConfig,
+};
 use flashd_spec::format::Format;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -325,13 +327,14 @@ fn files_are_written_completely_or_not_at_all() {
 /// that no port is there for nothing.
 #[test]
 fn what_a_configuration_leaves_out_has_no_port() {
-    for design in [Design::FlashD, Design::Fa2] {
-        let core = CoreConfig { hold: Some(Hold::None), ..CoreConfig::new(design, 8, Format::FP8_E4M3) };
+    for datapath in [FlashDVariant::Ranged.into(), Fa2Variant::SharedScale.into()] {
+        let core =
+            CoreConfig { hold: Some(Hold::None), ..CoreConfig::with_datapath(datapath, 8, Format::FP8_E4M3) };
         let text = core_files(&core).unwrap().remove(0).text;
         for module in ["hold_decision", "distance_hold"] {
-            assert!(!text.contains(&format!("_{module} (")), "{design:?}: {module}");
+            assert!(!text.contains(&format!("_{module} (")), "{datapath:?}: {module}");
         }
-        assert!(text.contains("// update = valid"), "{design:?}");
+        assert!(text.contains("// update = valid"), "{datapath:?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Judges cores by the rule of equal error: `equal_error KEYS,KEYS.. JSON..`, each JSON a core.
 use flashd_spec::config::CoreConfig;
-use flashd_study::equal_error::judge;
+use flashd_study::equal_error::{judge, kinds};
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -16,7 +16,7 @@ fn main() {
         }
     }
     for cores in groups {
-        let judged = match judge(cores[0].encodings(), &cores, &lengths, &|| ()) {
+        let judged = match judge(cores[0].encodings(), &cores, &kinds(), &lengths, &|| ()) {
             Ok(judged) => judged,
             Err(error) => {
                 println!("{error}");

@@ -92,6 +92,8 @@ pub struct RowAccuracy {
     pub heads: usize,
     /// Queries of all of them.
     pub queries: usize,
+    /// The most keys that a query sees.
+    pub longest_query: usize,
     /// Error of the exact results rounded to the format: no core's mean or largest error is smaller, but for results
     /// below the smallest normal number of a format that flushes.
     pub rounding: MeanMax,
@@ -306,6 +308,7 @@ fn row(
         name: name.to_string(),
         heads: heads.len(),
         queries: heads.iter().map(|(head, _)| head.queries.len()).sum(),
+        longest_query: heads.iter().flat_map(|(head, _)| &head.lengths).copied().max().unwrap_or(0),
         rounding: MeanMax::of(heads.iter().map(|(_, on)| on.rounding)),
         input,
         cores: all,

@@ -31,8 +31,15 @@ pub struct DataKind {
 }
 
 /// All kinds: each kind of scores with each kind of values.
-pub fn kinds() -> impl Iterator<Item = DataKind> {
-    ScoreKind::ALL.into_iter().flat_map(|scores| ValueKind::ALL.map(|values| DataKind { scores, values }))
+pub fn kinds() -> Vec<DataKind> {
+    let of = |scores| ValueKind::ALL.map(|values| DataKind { scores, values });
+    ScoreKind::ALL.into_iter().flat_map(of).collect()
+}
+
+/// The kinds whose values have one sign, in every channel or in one, and whose weights spread over many keys: their sums grow with the number of keys.
+pub fn growing() -> Vec<DataKind> {
+    let grows = |kind: &DataKind| kind.values != ValueKind::Gaussian && kind.scores != ScoreKind::Sink;
+    kinds().into_iter().filter(grows).collect()
 }
 
 /// The largest ratios of a core's error to the reference's.
@@ -116,13 +123,14 @@ impl Judged {
     }
 }
 
-/// Judges cores of one encoding on all kinds, with each of `lengths` keys. `done` is called for every core, kind, length and seed.
+/// Judges cores of one encoding on some kinds, with each of `lengths` keys. `done` is called for every core, kind, length and seed.
 ///
 /// # Errors
 /// A configuration that is not valid or not of the encodings.
 pub fn judge(
     encodings: Encodings,
     cores: &[CoreConfig],
+    kinds: &[DataKind],
     lengths: &[usize],
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<Judged>, AccuracyError> {
@@ -130,7 +138,7 @@ pub fn judge(
     // Of a result just below the largest value.
     let ulp = (-f64::from(encodings.formats.o.precision())).exp2();
     for &keys in lengths {
-        for kind in kinds() {
+        for &kind in kinds {
             let heads = SEEDS.map(|seed| head(seed, keys, kind)).map(|head| {
                 on_head(&Encoded::new(encodings, Default::default(), &head)?.filling(), cores, done)
             });

@@ -9,7 +9,7 @@ use flashd_simulator::Accuracy;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Encodings;
 use flashd_workload::Trace;
-use flashd_workload::synthetic::attention_like;
+use flashd_workload::synthetic::{attention_like, odd_means};
 use serde::Serialize;
 
 /// Numbers of keys, ascending.
@@ -18,7 +18,7 @@ pub const LENGTHS: [usize; 7] = [16, 64, 256, 1024, 4096, 16_384, 65_536];
 pub const REFERENCE: usize = 256;
 /// Queries of a head with spread scores.
 pub const QUERIES: usize = 16;
-/// Seeds of these heads: each is `attention_like(seed, QUERIES, N, equal::D)`.
+/// Seeds of these heads: each is `attention_like(seed, QUERIES, N, equal::D)` with [`odd_means`] in V, as equal scores have them.
 pub const SEEDS: std::ops::RangeInclusive<u64> = 1..=2;
 
 /// Errors with one number of keys, as fractions of max|v|.
@@ -42,7 +42,7 @@ pub struct CoreLengths {
     pub configuration: CoreConfig,
     /// On equal scores ([`equal`]): against the mean of the rounded values.
     pub equal: Vec<LengthErrors>,
-    /// On [`attention_like`] heads: against f64 attention on the unrounded data.
+    /// On [`attention_like`] heads with [`odd_means`]: against f64 attention on the unrounded data.
     pub spread: Vec<LengthErrors>,
 }
 
@@ -121,7 +121,8 @@ pub fn measure(
 
 /// [`QUERIES`] queries that all see all keys.
 fn spread_head(seed: u64, keys: usize) -> Head {
-    let attention = attention_like(seed, QUERIES, keys, equal::D);
+    let mut attention = attention_like(seed, QUERIES, keys, equal::D);
+    odd_means(&mut attention.v, equal::D);
     let (name, group) = (format!("keys{keys}-seed{seed}"), format!("keys{keys}"));
     Head::new(Trace { name, group, d: equal::D, causal: false, attention }, 1)
 }

@@ -9,6 +9,7 @@ use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 const SEED: u64 = 0xfa17;
 const FAULTS: usize = 200;
@@ -119,7 +120,10 @@ fn a_changed_operator_is_seen() {
     ];
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let mut unseen = Vec::new();
-    for drawn in 0..FAULTS {
+    // No fault counts twice.
+    let mut known = HashSet::new();
+    while known.len() < FAULTS {
+        let drawn = known.len();
         let config = &configs[drawn % configs.len()];
         let circuit = || build(config).expect("a valid configuration");
         let all = RefCell::new(Vec::new());
@@ -129,6 +133,9 @@ fn a_changed_operator_is_seen() {
         });
         let all = all.into_inner();
         let (kind, (place, step)) = all[rng.random_range(0..all.len())].clone();
+        if !known.insert((config.name(), kind, place)) {
+            continue;
+        }
         let before = RefCell::new(None);
         let changed = |of: usize, mut steps: Steps| {
             if of == kind {
@@ -160,7 +167,7 @@ fn a_changed_operator_is_seen() {
 }
 
 /// Runs that a fault may hide from, and their length.
-const ATTEMPTS: u64 = 12;
+const ATTEMPTS: u64 = 30;
 const CYCLES: usize = 1500;
 
 /// Faults that change what a leaf computes from inputs that it never has there, as of flags that exclude each other.

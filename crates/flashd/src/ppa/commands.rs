@@ -106,7 +106,12 @@ mod tests {
                 ..flash_d.clone()
             },
             CoreConfig { datapath: FlashDVariant::Paper.into(), hold: Some(Hold::Static), ..flash_d },
-            CoreConfig { hold: Some(Hold::None), accumulator: Some(Accumulator::Format), ..fa2.clone() },
+            CoreConfig {
+                datapath: Fa2Variant::SharedScale.into(),
+                hold: Some(Hold::None),
+                accumulator: Some(Accumulator::Format),
+                ..fa2.clone()
+            },
             CoreConfig {
                 datapath: Fa2Variant::Fixed.into(),
                 lane: Some(LaneBits { o: 20, v: 9, w: 5 }),

@@ -89,7 +89,7 @@ fn faults_of_units_are_found() {
     ] {
         assert!(found(folder.path(), &name, &changed), "{name}: {what}");
     }
-    let (folder, name) = generate("--design fa2 --d 4");
+    let (folder, name) = generate("--design fa2 --fa2 shared-scale --d 4");
     let text = fs::read_to_string(folder.path().join(format!("{name}.v"))).unwrap();
     let rounding = |line: &str| line.split(" + ").next().unwrap_or_default().to_string() + ";";
     for (what, changed) in [

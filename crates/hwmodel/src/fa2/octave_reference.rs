@@ -122,7 +122,7 @@ function! {
         let clamped = clamp(&jump.zext(bits.max(delta_bits(n))), delta_bits(n)).named("jump_clamped");
         let before = first.not().repeat(sum.width()).and(&sum).shr(&clamped).named("sum_shifted");
         let halves = before.concat(&W::constant(1, 1)).zext(total_bits + 1);
-        let total = halves.add(&addend.zext(total_bits + 1)).drop_low(1).named("total");
+        let total = halves.add(&addend.zext(total_bits + 1)).named("total_halves").drop_low(1).named("total");
         let carry = total.msb().named("carry");
         let sum_next = carry.select(&total.drop_low(1), &total.slice(0, total_bits - 1));
         let delta = clamped.or(&carry.zext(delta_bits(n)));

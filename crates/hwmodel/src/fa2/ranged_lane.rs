@@ -143,10 +143,10 @@ function! {
         let (magnitude, guard) = (shifted.slice(below, fraction), shifted.bit(below - 1));
         let before = load.not().repeat(bits).and(&o).named("o_before");
         let base = shift_right_filled(&before, &o_right, &before.msb()).named("o_shifted");
-        let term = magnitude.zext(bits).xor(&negative.repeat(bits)).named("term");
+        let addend = magnitude.zext(bits).xor(&negative.repeat(bits)).named("addend");
         let carry = guard.xor(&negative).named("carry");
         // A 1 below the last place adds the carry in the same adder.
-        [base.concat(&W::constant(1, 1)).add(&term.concat(&carry)).named("o_next_halves").drop_low(1)]
+        [base.concat(&W::constant(1, 1)).add(&addend.concat(&carry)).named("o_next_halves").drop_low(1)]
     }
 }
 

@@ -50,7 +50,11 @@ fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
             state_fraction_bits: Some(10),
             ..fixed
         },
-        CoreConfig { accumulator: Some(Accumulator::Fraction(16.max(format.fraction_bits))), ..fa2.clone() },
+        CoreConfig {
+            datapath: Fa2Variant::SharedScale.into(),
+            accumulator: Some(Accumulator::Fraction(16.max(format.fraction_bits))),
+            ..fa2.clone()
+        },
         CoreConfig {
             datapath: Fa2Variant::SeparateScale.into(),
             hold: Some(Hold::None),

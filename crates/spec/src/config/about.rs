@@ -77,14 +77,14 @@ pub static ABOUT: &[About] = &[
         field: "fa2",
         group: Group::Core,
         short: "Datapath of FA2",
-        why: "shared-scale is the smallest FA2 with float lanes: one exponential, and one multiplier a lane, which \
-    also does the final scale when it is idle. separate-scale (or default) is the textbook's datapath, with multipliers of its own \
-    for the final scale. shared-log-reference is the smallest FA2 of all: fixed point, one multiplier a lane, and a reference that \
-    is the first score plus whole octaves, so that the first key needs no product. ranged has its recurrence, and in each lane an \
-    exponent, the largest that the lane has read: it keeps the format's range in every channel, nothing is loaded with q, and 65,536 \
-    keys add up. lazy-reference moves its reference only for a \
-    score more than 8 octaves above it, and then by whole octaves, as FlashAttention-4 does: rescaling o is an exponent less, \
-    rescaling l a shift. fixed has guard bits for 65,536 keys; log-reference scales by the exponent of l, which saves them. \
+        why: "ranged ships for floats of up to 12 significand bits. It is fixed point, with one multiplier a lane, \
+    which also does the final scale when it is idle, and in each lane an exponent, the largest that the lane has read. Its reference \
+    is the first score plus whole octaves, so that the first key needs no product. It is the smallest FA2 that keeps the format's \
+    range in every channel and adds up 65,536 keys. shared-log-reference ships for integers: the same recurrence without the exponents. \
+    shared-scale ships for wider floats: the smallest FA2 with float lanes. separate-scale (or default) is the textbook's datapath, \
+    with multipliers of its own for the final scale. lazy-reference moves its reference only for a score more than 8 octaves above \
+    it, and then by whole octaves, as FlashAttention-4 does: rescaling o is an exponent less, rescaling l a shift. fixed has guard bits \
+    for the number of keys; log-reference scales by the exponent of l, which saves them. \
     literal is what the paper draws: two exponentials, three multipliers a lane, everything in the format.",
     },
     About {

@@ -157,7 +157,7 @@ pub const LAZY_SLACK: u32 = 8;
 /// Widths of FLASH-D's fixed-point lanes for values and results of p significand bits and `2^G` keys. They are the smallest that keep the rule of equal error at N
 /// keys (`flashd_study::equal_error`; docs/theory/widths.md has the errors with a bit less).
 ///
-/// - O: a step of 1/N of a difference moves o by some units, and N roundings add up like a random walk.
+/// - O: a step of 1/N of a difference moves o by some units, and N roundings add up like a random walk; for few keys, more than the result's rounding leaves.
 /// - V: o hardly moves near the end of N keys, so what the difference drops of o does not average out. The mean of N random values is about
 ///   `2^(-G/2)` of them.
 /// - W: one bit more than p, so that rounding the weight costs less than rounding the result; for many keys more, because products of a weight that stays the
@@ -167,8 +167,8 @@ fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
     let p = if ships_fixed(formats) { formats.v.precision() } else { formats.lane_precision() };
     let (g, half) = (key_bits, key_bits / 2);
     LaneBits {
-        o: (g + p.max(half.saturating_sub(1)).max(4)).clamp(12, 28),
-        v: (p + (g / 4 + 2).max(p / 2)).max(half + 5).clamp(8, 20),
+        o: (g.max(7) + p.max(half.saturating_sub(1)).max(4)).clamp(12, 28),
+        v: (p + (g / 4 + 2).max(p / 2)).max(half + 5 + u32::from(g > 16)).clamp(8, 20),
         w: (p + 1).max(half).clamp(6, WIDEST_LANE_WEIGHT),
     }
 }
@@ -177,12 +177,26 @@ fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
 /// the result's precision.
 fn fa2_lane(formats: Formats, key_bits: u32) -> LaneBits {
     let p = formats.lane_precision();
-    LaneBits { o: (key_bits + (p + 1).max(6)).min(28), v: (p + 6).min(20), w: p.clamp(3, WIDEST_LANE_WEIGHT) }
+    LaneBits {
+        o: (key_bits.max(5) + (p + 1).max(6)).min(28),
+        v: (p + 6).min(20),
+        w: p.clamp(3, WIDEST_LANE_WEIGHT),
+    }
 }
 
 /// Integers whose results fit fixed-point lanes: fixed point without an exponent ships.
 fn ships_fixed(formats: Formats) -> bool {
     formats.v.is_integer() && formats.lane_precision() <= WIDEST_LANE_WEIGHT
+}
+
+/// Floats whose results fit fixed-point lanes: fixed point with an exponent for each lane ships.
+fn ships_ranged(formats: Formats) -> bool {
+    formats.lane_precision() <= WIDEST_LANE_WEIGHT && !formats.v.is_integer()
+}
+
+/// Everything else.
+fn ships_float(formats: Formats) -> bool {
+    !ships_fixed(formats) && !ships_ranged(formats)
 }
 
 /// The scalar that a hold budget adds to the state.
@@ -239,7 +253,7 @@ static FLASH_D_PAPER: Kind = Kind {
     ..flash_d(FlashDVariant::Paper, Update::Rounded, "paper", "The paper's Alg. 3, everything in the format")
 };
 static FLASH_D_ROUNDED: Kind = Kind {
-    ships: |formats| formats.lane_precision() > WIDEST_LANE_WEIGHT,
+    ships: ships_float,
     ..flash_d(
         FlashDVariant::Rounded,
         Update::Rounded,
@@ -260,7 +274,7 @@ static FLASH_D_FIXED: Kind = Kind {
 static FLASH_D_RANGED: Kind = Kind {
     arithmetic: Arithmetic::Ranged,
     value_stage: true,
-    ships: |formats| formats.lane_precision() <= WIDEST_LANE_WEIGHT && !formats.v.is_integer(),
+    ships: ships_ranged,
     ..flash_d(
         FlashDVariant::Ranged,
         Update::Ranged,
@@ -281,7 +295,7 @@ static FA2_LITERAL: Kind = Kind {
 };
 static FA2_SHARED: Kind = Kind {
     scales_in_lane: true,
-    ships: |formats| !ships_fixed(formats),
+    ships: ships_float,
     ..fa2(Fa2Variant::SharedScale, "shared", "The lane's multiplier also does the final scale")
 };
 static FA2_FIXED: Kind = Kind {
@@ -313,8 +327,9 @@ static FA2_SHARED_LOG_REFERENCE: Kind = Kind {
     )
 };
 
-/// Keeps the format's range in every channel, as float lanes do, and does not stagnate over 65,536 keys.
+/// Ships: the smallest and fastest of FA2's lanes that keep the format's range in every channel and the rule of equal error over 65,536 keys.
 static FA2_RANGED: Kind = Kind {
+    ships: ships_ranged,
     scales_in_lane: true,
     arithmetic: Arithmetic::Ranged,
     ..fa2(

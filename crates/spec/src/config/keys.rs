@@ -13,8 +13,12 @@ pub const MAX_KEYS_RANGE: (usize, usize) = (2, 1 << 20);
 pub const HOLD_RANGE: (f64, f64) = (1.0, 64.0);
 /// Fraction bits of FLASH-D's L beyond the bits of N.
 const STATE_FRACTION_BEYOND_KEYS: u32 = 2;
-/// Fraction bits of FA2's l beyond the bits of N.
-const SUM_FRACTION_BEYOND_KEYS: u32 = 4;
+/// Fraction bits of FA2's l beyond the bits of N for results of p significand bits: the rounding errors of N terms must not reach the result's last place.
+const fn sum_fraction_beyond_keys(p: u32) -> u32 {
+    if p > 9 { p - 5 } else { 4 }
+}
+/// Fraction bits of L and l beyond the significand bits of the results.
+const STATE_FRACTION_BEYOND_RESULTS: u32 = 6;
 /// Fewest and most fraction bits of the state.
 pub const STATE_FRACTION_RANGE: (u32, u32) = (2, 26);
 /// Bits by which the fraction of a float accumulator may stay below the format's and those of N together. A sum of values of one sign reaches N times its
@@ -41,13 +45,19 @@ impl CoreConfig {
         index_bits(self.max_keys)
     }
 
-    /// Fraction bits FL of the scalar state: as configured, else enough for N equal scores, and no fewer than the score has. The last of them adds
-    /// `log2(1 + 1/N)` to L, about 1.44/N; with two bits beyond N's it is 5.8 units. FA2's l also sums terms far below 1, each rounded.
+    /// Fraction bits FL of the scalar state: as configured, else enough for N equal scores and for the results, and no fewer than the score has. The last of
+    /// the N scores adds `log2(1 + 1/N)` to L, about 1.44/N; with two bits beyond N's it is 5.8 units. FA2's l also sums terms far below 1, each rounded.
+    /// Where N is small, the state's rounding errors of many keys must stay below the results' (docs/theory/widths.md).
     pub fn state_fraction(&self) -> u32 {
-        let beyond =
-            if self.design() == Design::Fa2 { SUM_FRACTION_BEYOND_KEYS } else { STATE_FRACTION_BEYOND_KEYS };
-        let ours = (self.key_bits() + beyond).max(self.score_fraction_bits).min(STATE_FRACTION_RANGE.1);
-        self.state_fraction_bits.unwrap_or(ours)
+        // The tables err as much as a result of so many bits.
+        let p = self.formats().o.precision().min(WIDEST_LANE_WEIGHT);
+        let beyond = match self.design() {
+            Design::Fa2 => sum_fraction_beyond_keys(p),
+            Design::FlashD => STATE_FRACTION_BEYOND_KEYS,
+        };
+        let ours =
+            (self.key_bits() + beyond).max(p + STATE_FRACTION_BEYOND_RESULTS).max(self.score_fraction_bits);
+        self.state_fraction_bits.unwrap_or(ours.min(STATE_FRACTION_RANGE.1))
     }
 
     /// Set if the state has enough fraction bits for a hold budget.

@@ -24,7 +24,7 @@ fn refused(text: &str) -> String {
 fn lists_stand_for_all_combinations() {
     let text = r#"[{"design": "flash-d", "update": "fixed", "lane": {"o": [16, 18], "v": 12, "w": [7, 8]}},
                    {"design": "flash-d", "update": "rounded", "accumulator": ["format", {"fraction": [9, 19]}]},
-                   {"design": "fa2", "accumulator": ["format", {"fraction": [9, 19]}]}]"#;
+                   {"design": "fa2", "fa2": "shared-scale", "accumulator": ["format", {"fraction": [9, 19]}]}]"#;
     let expected = [
         "flash_d_fixed_o16v12w7",
         "flash_d_fixed_o16v12w8",
@@ -33,9 +33,9 @@ fn lists_stand_for_all_combinations() {
         "flash_d_rounded_acc7",
         "flash_d_rounded_acc9",
         "flash_d_rounded",
-        "fa2_acc7",
-        "fa2_acc9",
-        "fa2",
+        "fa2_shared_acc7",
+        "fa2_shared_acc9",
+        "fa2_shared",
     ];
     let mut found = names(text, Format::BF16);
     let mut expected: Vec<String> = expected.iter().map(|name| name.to_string()).collect();
@@ -52,8 +52,8 @@ fn in_two_formats(text: &str) -> Vec<String> {
 
 #[test]
 fn an_entry_may_be_for_one_format() {
-    let text = r#"[{"design": "fa2", "format": "fp16", "accumulator": "format"}, {"design": "fa2"}]"#;
-    assert_eq!(in_two_formats(text), ["fa2_acc10_fp16_d16", "fa2_bf16_d16", "fa2_fp8_e4m3_d16"]);
+    let text = r#"[{"design": "fa2", "format": "fp16", "segments": 32}, {"design": "fa2"}]"#;
+    assert_eq!(in_two_formats(text), ["fa2_seg32_fp16_d16", "fa2_bf16_d16", "fa2_fp8_e4m3_d16"]);
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn operands_and_scales_may_be_lists() {
 #[test]
 fn a_core_is_measured_once() {
     // The default for 65,536 keys.
-    let text = r#"[{"design": "fa2"}, {"design": "fa2", "accumulator": {"fraction": 19}}]"#;
-    assert_eq!(names(text, Format::BF16), ["fa2"]);
+    let text = r#"[{"design": "fa2", "fa2": "shared-scale"}, {"design": "fa2", "fa2": "shared-scale", "accumulator": {"fraction": 19}}]"#;
+    assert_eq!(names(text, Format::BF16), ["fa2_shared"]);
 }
 
 #[test]
@@ -84,7 +84,10 @@ fn bad_grids_name_the_entry_and_the_field() {
         (r#"[{"design": "fa2"}, {"design": "fa2", "colour": 3}]"#, &["entry 2", "colour"]),
         (r#"[{"d": 16, "design": "fa2"}]"#, &["entry 1", "d: "]),
         (r#"[{"update": "fixed"}]"#, &["entry 1", "design"]),
-        (r#"[{"design": "fa2", "lane": {"o": 18, "v": 12, "w": 8}}]"#, &["entry 1", "lane"]),
+        (
+            r#"[{"design": "fa2", "fa2": "shared-scale", "lane": {"o": 18, "v": 12, "w": 8}}]"#,
+            &["entry 1", "lane"],
+        ),
         (r#"[{"design": "fa2", "segments": [8, 9]}]"#, &["segments: 9"]),
         (r#"[{"design": "fa2", "format": "fp8-e4m3", "segments": 9}]"#, &["segments: 9"]),
     ] {
@@ -114,9 +117,9 @@ fn the_default_grid_has_every_variant_and_every_default() {
         all.iter().filter(|c| c.design() == design && c.has_fixed_lanes()).count()
     };
     // Accumulators and factors; of FLASH-D twice, as its lanes have one range or each its own, the defaults among the widths, with a value stage, and
-    // one with the float adder tree; of FA2 two variants with three factors and two with two, and their defaults.
+    // one with the float adder tree; of FA2 two variants with three factors and two with two, their defaults, and one with the float adder tree.
     assert_eq!(lanes(Design::FlashD), 2 * 4 * 4 + 3);
-    assert_eq!(lanes(Design::Fa2), 2 * (3 * 3 + 1) + 2 * (3 * 2 + 1));
+    assert_eq!(lanes(Design::Fa2), 2 * (3 * 3 + 1) + 2 * (3 * 2 + 1) + 1);
 }
 
 #[test]

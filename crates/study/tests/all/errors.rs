@@ -2,7 +2,7 @@
 
 use flashd_golden::{Head, Model, decode};
 use flashd_simulator::{Accuracy, Reference, Scenario, model_results, prepare};
-use flashd_spec::config::{Accumulator, CoreConfig, Design, FlashDVariant};
+use flashd_spec::config::{Accumulator, CoreConfig, Design, Fa2Variant, FlashDVariant};
 use flashd_spec::format::Format;
 use flashd_study::{Heads, HeadsError, Prepared, equal};
 use flashd_workload::synthetic::equal_scores;
@@ -77,7 +77,7 @@ fn a_sample_of_queries_ends_with_the_last() {
 fn within_looks_at_every_group() {
     let heads = Heads::load(&sample(), 8).unwrap();
     let prepared = Prepared::new(&heads, Format::BF16).unwrap();
-    let core = CoreConfig::new(Design::Fa2, 16, Format::BF16);
+    let core = CoreConfig::with_datapath(Fa2Variant::SharedScale.into(), 16, Format::BF16);
     let good = prepared.errors(&core).unwrap();
     let bad = prepared.errors(&CoreConfig { accumulator: Some(Accumulator::Format), ..core }).unwrap();
     assert!(good.within(&good) && good.within(&bad) && !bad.within(&good));

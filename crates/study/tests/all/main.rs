@@ -4,5 +4,6 @@
 
 mod accuracy;
 mod channels;
+mod equal_error;
 mod errors;
 mod skips;

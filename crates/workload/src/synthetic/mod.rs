@@ -13,4 +13,4 @@ pub use adversarial::{ADVERSARIAL, adversarial, adversarial_stream};
 pub use corners::{corner_cases, interesting};
 pub use head::{attention_like, with_outlier_channels};
 pub use long::{ScoreKind, ValueKind, long_context};
-pub use scores::{equal_scores, long_holds, saturating_scores, score_jumps};
+pub use scores::{equal_scores, long_holds, odd_means, saturating_scores, score_jumps};

@@ -22,12 +22,20 @@ fn with_scores(source: &mut Source, d: usize, scores: impl Iterator<Item = f64>)
 
 /// All scores equal: the result is the mean of the values, and every key weighs 1/keys.
 ///
-/// One Gaussian query and one Gaussian key, repeated; values are Gaussian, standard deviation 1.
+/// One Gaussian query and one Gaussian key, repeated; values are Gaussian, standard deviation 1, with [`odd_means`]: sums of the even channels' values grow
+/// with the root of the number of keys, those of the odd ones with the number itself.
 pub fn equal_scores(seed: u64, keys: usize, d: usize) -> Attention {
     let mut source = Source::new(seed);
     let mut row = |n: usize| -> Vec<f32> { source.gaussians(n).into_iter().map(|x| x as f32).collect() };
     let (q, key) = (row(d), row(d));
-    Attention::new(d, q, key.repeat(keys), row(keys * d))
+    let mut v = row(keys * d);
+    odd_means(&mut v, d);
+    Attention::new(d, q, key.repeat(keys), v)
+}
+
+/// Gives the values' odd channels a mean of 3: three standard deviations, so that nearly all of a channel have one sign.
+pub fn odd_means(v: &mut [f32], d: usize) {
+    v.chunks_exact_mut(d).flat_map(|row| row.iter_mut().skip(1).step_by(2)).for_each(|v| *v += 3.0);
 }
 
 /// Scores that jump up and down by `jump` from key to key: 0, jump, 0, jump, ... minus half a jump.

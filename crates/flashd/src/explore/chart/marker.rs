@@ -80,8 +80,8 @@ impl Marker {
             _ if has("paper") || has("literal") => Marker::Cross,
             _ if has("logref") => Marker::Diamond,
             _ if has("sharedlog") => Marker::Right,
-            // FLASH-D's name is `flash_d_ranged` only where another datapath ships.
-            _ if has("fa2") && has("ranged") => Marker::Up,
+            // A shipped datapath has no word in its name: of FA2, one of the two has, and FLASH-D's is `flash_d_ranged` only where another one ships.
+            _ if has("fa2") && (has("ranged") || has("shared")) => Marker::Up,
             _ if has("fixed") || has("ranged") => Marker::Square,
             _ if has("fused") || has("separate") => Marker::Triangle,
             _ if has("rounded") || has("lazy") => Marker::Bar,
