@@ -340,6 +340,15 @@ impl Format {
         }
     }
 
+    /// The format, with a larger bias and more exponent bits if `2^-octaves` is below its normal numbers.
+    pub(crate) const fn with_least_weight(self, octaves: u32) -> Format {
+        let bits = crate::bits::bits_for(octaves as u64 + 1) + 1;
+        match self.bias > octaves as i32 {
+            true => self,
+            false => Format { exponent_bits: bits, bias: (1 << (bits - 1)) - 1, ..self },
+        }
+    }
+
     /// Format of an intermediate result that does not saturate (a difference, a product): one exponent bit more with the same bias, so that twice the largest
     /// value fits; `fraction_bits` of fraction, no specials.
     pub const fn intermediate(&self, fraction_bits: u32) -> Format {

@@ -1,6 +1,7 @@
 //! Judges cores by the rule of equal error: `equal_error KEYS,KEYS.. JSON..`, each JSON a core.
 use flashd_spec::config::CoreConfig;
 use flashd_study::equal_error::{judge, kinds};
+use flashd_study::parts::Parts;
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -16,7 +17,7 @@ fn main() {
         }
     }
     for cores in groups {
-        let judged = match judge(cores[0].encodings(), &cores, &kinds(), &lengths, &|| ()) {
+        let judged = match judge(cores[0].encodings(), &cores, &kinds(), &lengths, Parts::Whole, &|| ()) {
             Ok(judged) => judged,
             Err(error) => {
                 println!("{error}");

@@ -8,6 +8,7 @@
 use crate::accuracy::{AccuracyError, OnHead, on_head};
 use crate::errors::Encoded;
 use crate::heads::Head;
+use crate::parts::Parts;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Encodings;
 use flashd_workload::Trace;
@@ -123,7 +124,7 @@ impl Judged {
     }
 }
 
-/// Judges cores of one encoding on some kinds, with each of `lengths` keys. `done` is called for every core, kind, length and seed.
+/// Judges cores of one encoding on some kinds, with each of `lengths` keys, which reach a core in `parts`. `done` is called for every core, kind, length and seed.
 ///
 /// # Errors
 /// A configuration that is not valid or not of the encodings.
@@ -132,6 +133,7 @@ pub fn judge(
     cores: &[CoreConfig],
     kinds: &[DataKind],
     lengths: &[usize],
+    parts: Parts,
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<Judged>, AccuracyError> {
     let mut all = vec![Vec::new(); cores.len()];
@@ -140,7 +142,8 @@ pub fn judge(
     for &keys in lengths {
         for &kind in kinds {
             let heads = SEEDS.map(|seed| head(seed, keys, kind)).map(|head| {
-                on_head(&Encoded::new(encodings, Default::default(), &head)?.filling(), cores, done)
+                let encoded = Encoded::new(encodings, Default::default(), &head)?;
+                on_head(&encoded.filling().in_parts(parts), cores, done)
             });
             let heads: Vec<OnHead> = heads.collect::<Result<_, _>>()?;
             let mean_max = |of: &dyn Fn(&OnHead) -> (f64, f64)| {

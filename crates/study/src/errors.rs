@@ -1,6 +1,7 @@
 //! Errors of any configuration on recorded heads.
 
 use crate::heads::{Head, Heads, HeadsError};
+use crate::parts::Parts;
 use flashd_golden::{QueryResult, VectorModel};
 use flashd_simulator::Accuracy;
 use flashd_spec::config::{ConfigError, CoreConfig};
@@ -27,6 +28,8 @@ pub(crate) struct Encoded<'a> {
     pub(crate) saturated: [usize; 2],
     /// Divisors of the channels of V.
     pub(crate) channels: Channels,
+    /// How the keys reach a core.
+    parts: Parts,
 }
 
 /// Heads in the encodings of one format, shared by all cores of that format.
@@ -85,6 +88,7 @@ impl<'a> Encoded<'a> {
             k: k.words,
             scalings: candidates.map(|exponent| scaling.with_v_exponent(exponent)).collect(),
             channels: Channels::new(encodings, &a.v, a.dv),
+            parts: Parts::Whole,
         })
     }
 
@@ -92,6 +96,11 @@ impl<'a> Encoded<'a> {
     pub(crate) fn filling(mut self) -> Self {
         self.scalings.truncate(1);
         self
+    }
+
+    /// With keys that reach a core in parts; every query sees all of them, and there is no sink.
+    pub(crate) fn in_parts(self, parts: Parts) -> Self {
+        Encoded { parts, ..self }
     }
 
     /// The number that an element of a result stands for, by its place in the result.
@@ -118,7 +127,9 @@ impl<'a> Encoded<'a> {
         // All scalings have the same shift: they differ in V.
         let score_shift = self.scalings.first().map(|scaling| scaling.score_shift);
         let lengths = self.head.trace.attention.lengths();
-        let fitted = CoreConfig { score_shift, ..config.clone() }.with_lengths(lengths);
+        // A core with partial results has masks too.
+        let [partial, masks] = [config.partial, config.masks].map(|has| has || self.parts != Parts::Whole);
+        let fitted = CoreConfig { score_shift, partial, masks, ..config.clone() }.with_lengths(lengths);
         fitted.validate().map(|()| fitted)
     }
 
@@ -128,9 +139,8 @@ impl<'a> Encoded<'a> {
         let lengths = &head.lengths;
         let bias = |place: usize, key: usize| head.bias(place, key);
         let run = |k, v, lengths, biases| {
-            model
-                .run(flashd_golden::Head { biases, ..flashd_golden::Head::new(&self.q, k, v, lengths) })
-                .results
+            let rows = flashd_golden::Head { biases, ..flashd_golden::Head::new(&self.q, k, v, lengths) };
+            self.parts.results(model, rows)
         };
         let Some(sink) = head.scores.sink else {
             return run(k, v, lengths, if head.adds() { Some(&bias) } else { None });

@@ -46,6 +46,7 @@ pub mod channels;
 pub mod equal;
 pub mod equal_error;
 pub mod lengths;
+pub mod parts;
 pub mod skips;
 pub mod weight;
 

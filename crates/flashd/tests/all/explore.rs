@@ -43,7 +43,7 @@ fn errors_of_a_small_grid() {
     // By mean error. The format's own accumulator loses the sum of many small updates, and is far behind.
     assert_eq!(points.len(), 3);
     assert!(mean(0) > 0.0 && mean(0) <= mean(1) && mean(1) < mean(2));
-    assert_eq!(name(2), "flash_d_rounded_acc7_bf16_d16");
+    assert_eq!(name(2), "flash_d_rounded_acc_format_bf16_d16");
     assert!(equal(2) > equal(0) && equal(2) > equal(1));
     assert_eq!(points[2]["as_accurate_as_reference"], false);
     for i in 0..3 {

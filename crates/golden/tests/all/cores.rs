@@ -235,7 +235,7 @@ fn recorded_steps_replay_the_output() {
             let result = &Model::new(&config).run(Head::new(&q, &k, &v, &[keys]).with_steps())[0];
             let (lane, mut o) = (flash_d_lane(&config), vec![0; d]);
             for (i, step) in result.steps.iter().enumerate() {
-                assert!(decode(format, step.w) <= 0.5, "{step:?}");
+                assert!(decode(config.weight_format(), step.w) <= 0.5, "{step:?}");
                 assert_eq!(step.upper, step.action == Action::Update && step.x >= 0, "{step:?}");
                 assert_eq!(step.action == Action::Load, i == 0, "{step:?}");
                 for (o, &v) in o.iter_mut().zip(&v[i * d..]) {

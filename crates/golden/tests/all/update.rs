@@ -50,15 +50,15 @@ fn check_properties(config: &CoreConfig, lane: &Lane, o: u64, v: u64, u: u64, up
         format!("{name}: o = {o:#x} ({x}), v = {v:#x} ({y}), u = {u:#x}, upper = {upper}: {result}")
     };
     assert!(result >= x.min(y) && result <= x.max(y), "{}", case());
-    if decode(format, u) == 0.0 {
+    if decode(config.weight_format(), u) == 0.0 {
         assert_eq!(result, if upper { y } else { x }, "{}", case());
     }
 }
 
-/// All operands: `v` in the format, `u` in [0, 1/2], both sides; every `stride`-th `o` in the accumulator.
+/// All operands: `v` in the format, `u` in [0, 1/2] in the weight's, both sides; every `stride`-th `o` in the accumulator.
 fn check_all_operands(config: &CoreConfig, stride: usize) {
     let format = config.format;
-    let (half, lane) = (bits_of(format, 0.5), flash_d_lane(config));
+    let (half, lane) = (bits_of(config.weight_format(), 0.5), flash_d_lane(config));
     let o: Vec<u64> =
         finite(config.accumulator_format()).filter(|&o| is_mean(config, o)).step_by(stride).collect();
     o.par_iter().for_each(|&o| {
@@ -120,7 +120,14 @@ fn every_format_and_accumulator_stays_between() {
                     _ => 0.5 * rng.random_range(0f64..=1.0).powi(rng.random_range(1..12)),
                 };
                 if is_mean(&config, o) {
-                    check_properties(&config, &lane, o, v, round_from_f64(format, u), rng.random());
+                    check_properties(
+                        &config,
+                        &lane,
+                        o,
+                        v,
+                        round_from_f64(config.weight_format(), u),
+                        rng.random(),
+                    );
                 }
             }
         }
@@ -138,12 +145,12 @@ fn updates_are_the_exact_ones_rounded() {
             for i in 0..60_000 {
                 let spread = [1, 8, 20, 27][i % 4];
                 let (o, v) = (near_one(&mut rng, n.accumulator, spread), near_one(&mut rng, format, spread));
-                let u = near_one(&mut rng, format, spread) & (format.sign_bit() - 1);
-                let u = if decode(format, u) > 0.5 { bits_of(format, 0.5) - i as u64 % 3 } else { u };
+                let u = near_one(&mut rng, n.weight, spread) & (n.weight.sign_bit() - 1);
+                let u = if decode(n.weight, u) > 0.5 { bits_of(n.weight, 0.5) - i as u64 % 3 } else { u };
                 let (old, new) = (Dyadic::of(n.accumulator, o), Dyadic::of(format, v));
                 let difference = Dyadic::of(n.difference, new.add(old.neg()).round(n.difference));
                 for (upper, base, way) in [(false, old, difference), (true, new, difference.neg())] {
-                    let product = Dyadic::of(format, u).mul(way).round(n.difference);
+                    let product = Dyadic::of(n.weight, u).mul(way).round(n.difference);
                     let wanted = base.add(Dyadic::of(n.difference, product)).round(n.accumulator);
                     let got = lane(o, v, u, upper);
                     // A zero's sign has its own tests.

@@ -62,6 +62,18 @@ fn variants_are_valid_and_have_names_of_their_own() {
     }
 }
 
+/// The format as it is has other exponents than so many fraction bits, which leave room for the sum.
+#[test]
+fn the_formats_own_accumulator_is_another_core() {
+    let of = |accumulator| CoreConfig {
+        accumulator: Some(accumulator),
+        ..CoreConfig::with_datapath(Fa2Variant::SharedScale.into(), 16, Format::FP8_E4M3)
+    };
+    let [own, bits] = [Accumulator::Format, Accumulator::Fraction(3)].map(of);
+    assert_ne!(own.accumulator_format(), bits.accumulator_format());
+    assert_ne!(own.name(), bits.name());
+}
+
 #[test]
 fn combinations_that_do_not_exist_are_refused() {
     let flash_d = CoreConfig::new(Design::FlashD, 16, Format::BF16);

@@ -233,7 +233,7 @@ fn a_mapped_core_agrees_with_the_model_and_a_wrong_one_does_not() {
     // One wrong gate in the adder of a lane.
     let text = std::fs::read_to_string(&mapped.json).unwrap();
     let lane = text.find("_sub_finite\": {").unwrap();
-    let wrong = text[lane..].replacen("\"NAND2X1\"", "\"NOR2X1\"", 1);
+    let wrong = text[lane..].replacen("\"XOR2X1\"", "\"XNOR2X1\"", 1);
     std::fs::write(&mapped.json, format!("{}{wrong}", &text[..lane])).unwrap();
     let error =
         simulate(&config.clone().into(), &mapped.netlist(), &mapped.library, &options, &mut |_, _, _| {})

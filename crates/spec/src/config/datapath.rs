@@ -114,6 +114,14 @@ pub struct Kind {
     pub arithmetic: Arithmetic,
     /// Default widths of the design's fixed-point lanes, for formats and the bits of the number of keys.
     pub lane: fn(Formats, u32) -> LaneBits,
+    /// Default fraction bits of a float accumulator beyond those of a value and of the number of keys together ([`CoreConfig::accumulator_fraction`]).
+    ///
+    /// [`CoreConfig::accumulator_fraction`]: super::CoreConfig::accumulator_fraction
+    pub accumulator_guard: i32,
+    /// Default fraction bits of l beyond those of [`CoreConfig::state_fraction`].
+    ///
+    /// [`CoreConfig::state_fraction`]: super::CoreConfig::state_fraction
+    pub sum_guard: u32,
     /// Default of `value_stage`: v has a pipeline stage of its own before the lanes.
     pub value_stage: bool,
     /// The hold rules it supports.
@@ -173,12 +181,19 @@ fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
     }
 }
 
+/// Widths of the lanes that are relative to one exponent: values of floats are smaller in most channels.
+fn flash_d_fixed_lane(formats: Formats, key_bits: u32) -> LaneBits {
+    let LaneBits { o, v, w } = flash_d_lane(formats, key_bits);
+    let more = u32::from(!ships_fixed(formats));
+    LaneBits { o: (o + more).min(28), v: (v + more).min(20), w }
+}
+
 /// Widths of FA2's fixed-point lanes: each of N addends is rounded once, so O has the bits of N below the result's. FA2 uses v as it is, and an exponential with
 /// the result's precision.
 fn fa2_lane(formats: Formats, key_bits: u32) -> LaneBits {
     let p = formats.lane_precision();
     LaneBits {
-        o: (key_bits.max(5) + (p + 1).max(6)).min(28),
+        o: (key_bits.max(7) + (p + 1).max(6)).min(28),
         v: (p + 6).min(20),
         w: p.clamp(3, WIDEST_LANE_WEIGHT),
     }
@@ -213,6 +228,8 @@ const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str, w
         words,
         arithmetic: Arithmetic::Float,
         lane: flash_d_lane,
+        accumulator_guard: 0,
+        sum_guard: 0,
         value_stage: false,
         hold: HoldRules::Budget,
         state: &["lse", ROOM],
@@ -234,6 +251,8 @@ const fn fa2(variant: Fa2Variant, suffix: &'static str, words: &'static str) -> 
         words,
         arithmetic: Arithmetic::Float,
         lane: fa2_lane,
+        accumulator_guard: 0,
+        sum_guard: 0,
         value_stage: false,
         hold: HoldRules::Threshold,
         state: &["m", "l"],
@@ -252,8 +271,10 @@ static FLASH_D_PAPER: Kind = Kind {
     state: &[],
     ..flash_d(FlashDVariant::Paper, Update::Rounded, "paper", "The paper's Alg. 3, everything in the format")
 };
+/// A product is rounded before it is added, so that an update far below o is not lost as a whole.
 static FLASH_D_ROUNDED: Kind = Kind {
     ships: ships_float,
+    accumulator_guard: -3,
     ..flash_d(
         FlashDVariant::Rounded,
         Update::Rounded,
@@ -261,12 +282,15 @@ static FLASH_D_ROUNDED: Kind = Kind {
         "Difference, product and sum rounded one by one",
     )
 };
-static FLASH_D_FUSED: Kind =
-    flash_d(FlashDVariant::Fused, Update::Fused, "fused", "One alignment, one rounding");
+static FLASH_D_FUSED: Kind = Kind {
+    accumulator_guard: 2,
+    ..flash_d(FlashDVariant::Fused, Update::Fused, "fused", "One alignment, one rounding")
+};
 /// Ships for integers, which need no exponent per lane.
 static FLASH_D_FIXED: Kind = Kind {
     arithmetic: Arithmetic::Fixed,
     ships: ships_fixed,
+    lane: flash_d_fixed_lane,
     ..flash_d(FlashDVariant::Fixed, Update::Fixed, "fixed", "Fixed point")
 };
 /// Ships: the smallest and fastest of the lanes that keep the format's range. With the value stage, which keeps glitches of v's alignment out of the
@@ -302,8 +326,10 @@ static FA2_FIXED: Kind = Kind {
     arithmetic: Arithmetic::Fixed,
     ..fa2(Fa2Variant::Fixed, "fixed", "Fixed point, relative to the maximum")
 };
+/// The reference is whole octaves, so that equal scores add an exponential with a fraction, down to `2^-G`.
 static FA2_LOG_REFERENCE: Kind = Kind {
     arithmetic: Arithmetic::Fixed,
+    sum_guard: 4,
     ..fa2(Fa2Variant::LogReference, "logref", "Fixed point, relative to the exponent of the running sum")
 };
 static FA2_LAZY_REFERENCE: Kind = Kind {

@@ -21,9 +21,6 @@ const fn sum_fraction_beyond_keys(p: u32) -> u32 {
 const STATE_FRACTION_BEYOND_RESULTS: u32 = 6;
 /// Fewest and most fraction bits of the state.
 pub const STATE_FRACTION_RANGE: (u32, u32) = (2, 26);
-/// Bits by which the fraction of a float accumulator may stay below the format's and those of N together. A sum of values of one sign reaches N times its
-/// terms, and an update of weight 1/N is as small; with a bit less, what each addition rounds away shows in the results (docs/theory/widths.md).
-const ACCUMULATOR_BELOW_FORMAT: u32 = 4;
 /// Default fraction bits of the accumulator beyond the format's. With 0, both designs lose the sum of many small updates, and FLASH-D loses more. With 3,
 /// FLASH-D's mean error on real traces is up to 1.054 times FA2's in bf16; with 4, up to 1.037 times, and both errors are smaller.
 pub const ACCUMULATOR_GUARD_BITS: u32 = 4;
@@ -52,7 +49,7 @@ impl CoreConfig {
         // The tables err as much as a result of so many bits.
         let p = self.formats().o.precision().min(WIDEST_LANE_WEIGHT);
         let beyond = match self.design() {
-            Design::Fa2 => sum_fraction_beyond_keys(p),
+            Design::Fa2 => sum_fraction_beyond_keys(p) + self.kind().sum_guard,
             Design::FlashD => STATE_FRACTION_BEYOND_KEYS,
         };
         let ours =
@@ -71,8 +68,9 @@ impl CoreConfig {
         (f64::from(octaves) * std::f64::consts::LN_2).ceil().min(HOLD_RANGE.1)
     }
 
-    /// Fraction bits of the accumulator: as configured, else [`ACCUMULATOR_GUARD_BITS`] more than the wider of v and o, in FA2 enough for
-    /// a sum of N terms, and the format's in the paper-literal datapaths.
+    /// Fraction bits of the accumulator: as configured, the format's in the paper-literal datapaths, else enough for N terms: those of N and of the wider of v and
+    /// o together, with what the datapath adds ([`Kind::accumulator_guard`](super::datapath::Kind)). A sum of N values of one size is then right to the last
+    /// place, and an update of weight 1/N is not lost. At least [`ACCUMULATOR_GUARD_BITS`] more than the format.
     pub fn accumulator_fraction(&self) -> u32 {
         let lanes = self.products().lane_precision() - 1;
         match self.accumulator {
@@ -81,21 +79,26 @@ impl CoreConfig {
             Some(Accumulator::Float(format)) => format.fraction_bits,
             None if self.follows_the_paper() => lanes,
             None => {
-                let beyond = lanes.saturating_sub(ACCUMULATOR_BELOW_FORMAT).max(1);
-                (lanes + ACCUMULATOR_GUARD_BITS).max(self.key_bits() + beyond).min(23)
+                let terms = (lanes + self.key_bits()).saturating_add_signed(self.kind().accumulator_guard);
+                terms.max(lanes + ACCUMULATOR_GUARD_BITS).min(23)
             }
         }
     }
 
-    /// Float format of the accumulator. In FA2 it is a sum of N values, times exponentials that may exceed 1, so formats with few exponent bits get more.
+    /// Float format of the accumulator. FA2's is a sum of N values, times exponentials that may exceed 1, so formats with few exponent bits get more. FLASH-D's
+    /// weights go down to 1/N, and have the accumulator's exponents, so there too.
     pub fn accumulator_format(&self) -> Format {
         let base = self.products().lane_exponents();
-        let sums = self.design() == Design::Fa2 && !self.follows_the_paper();
-        let octaves = if sums { self.key_bits() + self.kind().slack } else { 0 };
-        match (self.accumulator, self.accumulator_fraction()) {
-            (Some(Accumulator::Float(format)), _) => format,
-            (None | Some(Accumulator::Fraction(_)), bits) if octaves > 0 => base.sum(bits, octaves),
-            (_, bits) if bits != base.fraction_bits => base.accumulator(bits),
+        if let Some(Accumulator::Float(format)) = self.accumulator {
+            return format;
+        }
+        let bits = self.accumulator_fraction();
+        // The paper's are the operands' but for a number of bits.
+        let sized = !self.follows_the_paper() && self.accumulator != Some(Accumulator::Format);
+        match self.design() {
+            Design::Fa2 if sized => base.sum(bits, self.key_bits() + self.kind().slack),
+            Design::FlashD if sized => base.with_least_weight(self.key_bits()).accumulator(bits),
+            _ if bits != base.fraction_bits => base.accumulator(bits),
             _ => base,
         }
     }

@@ -339,6 +339,7 @@ pub static OPTIONS: [CoreOption; 33] = [
         suffix: |c| {
             Some(match c.accumulator {
                 Some(Accumulator::Float(format)) => format!("acc_{}", format.ident()),
+                Some(Accumulator::Format) => "acc_format".into(),
                 _ => format!("acc{}", c.accumulator_fraction()),
             })
         },

@@ -12,12 +12,14 @@ pub enum ValueKind {
     Uniform,
     /// All 1.
     Ones,
+    /// All 0.7. No format has it, and a multiple of it ends below any last place; a sum that rounds each the same way errs in proportion.
+    Constant,
     /// Gaussian; the first channel has a mean of three standard deviations.
     MeanChannel,
 }
 
 impl ValueKind {
-    /// Every kind.
+    /// Every kind that reports use.
     pub const ALL: [ValueKind; 4] =
         [ValueKind::Gaussian, ValueKind::Uniform, ValueKind::Ones, ValueKind::MeanChannel];
 
@@ -27,6 +29,7 @@ impl ValueKind {
             ValueKind::Gaussian => "gaussian",
             ValueKind::Uniform => "uniform",
             ValueKind::Ones => "ones",
+            ValueKind::Constant => "constant",
             ValueKind::MeanChannel => "mean-channel",
         }
     }
@@ -37,6 +40,7 @@ impl ValueKind {
             ValueKind::Gaussian => source.gaussian(),
             ValueKind::Uniform => source.uniform(),
             ValueKind::Ones => 1.0,
+            ValueKind::Constant => 0.7,
             ValueKind::MeanChannel => source.gaussian() + if channel == 0 { 3.0 } else { 0.0 },
         }
     }

@@ -304,7 +304,8 @@ impl Checks<'_> {
             _ => None,
         };
         let value = match significand {
-            None => fmt.value(step.w),
+            None if config.follows_the_paper() => fmt.value(step.w),
+            None => config.weight_format().value(step.w),
             Some(bits) => {
                 let (m, right) = (step.w % (1 << bits), step.w >> bits);
                 let scale = (config.fa2() == Some(Fa2Variant::LogReference)) as i32;
