@@ -329,9 +329,11 @@ fn npy(prepared: &Prepared, results: &[QueryResult]) -> std::io::Result<Vec<u8>>
     npy_bytes(&[results.len(), prepared.config.dv()], &prepared.values(results))
 }
 
-/// The default core of the other design, for the same data as the same encodings.
+/// The default core of the other design, for the same data as the same encodings, for as many keys and scores as large.
 pub fn other_design(config: &CoreConfig) -> CoreConfig {
     CoreConfig {
+        max_keys: config.max_keys,
+        score_integer_bits: config.score_integer_bits,
         scales: config.scales,
         q_scales: config.q_scales,
         k_scales: config.k_scales,

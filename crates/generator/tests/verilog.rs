@@ -346,8 +346,8 @@ fn inputs_are_as_wide_as_what_is_read() {
     let parts = [
         "    input  wire [36:18] x,\n",
         ".x(x_q[36:18])",
-        "    input  wire [23:6] o,\n",
-        "u_result (.o(o_q[23:6]), .x(e_q),",
+        "    input  wire [24:5] o,\n",
+        "u_result (.o(o_q[24:5]), .x(e_q),",
     ];
     for part in parts {
         assert!(verilog.contains(part), "{part}");

@@ -114,6 +114,8 @@ const DEFAULT_SCORE_FRACTION: [u32; 2] = [10, 12];
 pub const DEFAULT_SCORE_INTEGER_BITS: u32 = 16;
 /// Fewest and most integer bits of the score.
 pub const SCORE_INTEGER_RANGE: (u32, u32) = (5, 20);
+/// Most bits of the accumulator in fixed-point lanes.
+pub const WIDEST_LANE_SUM: u32 = 30;
 /// Most significand bits of the weight in fixed-point lanes.
 pub(crate) const WIDEST_LANE_WEIGHT: u32 = 12;
 /// Fewest and most significand bits of the weight in float lanes; the tables resolve no more.
@@ -123,6 +125,8 @@ pub const WEIGHT_BITS_RANGE: (u32, u32) = (3, 16);
 pub const DEFAULT_BUDGET: u32 = 9;
 /// Default budget in lanes of more bits, half an ulp of o in fp16.
 const FINE_BUDGET: u32 = 12;
+/// Bits by which the default budget may stay below those of the number of keys.
+const BUDGET_BELOW_KEYS: u32 = 4;
 /// Threshold T of the cores that lists and reports have with one; a core without a budget has a default that follows its most keys.
 pub const DEFAULT_HOLD: f64 = 12.0;
 /// Fewest and most fraction bits F of `budget:F`.
@@ -331,9 +335,10 @@ impl CoreConfig {
         self.score_shift.unwrap_or_else(|| default_score_shift(self.d))
     }
 
-    /// The budget that lanes of this precision have by default: half an ulp of o, within limits.
+    /// The budget that a core has by default: half an ulp of o, within limits. The mean of many values is smaller than they, and its rounding error too.
     fn default_budget(&self) -> u32 {
-        (self.products().lane_precision() + 1).clamp(DEFAULT_BUDGET, FINE_BUDGET)
+        let ulp = (self.products().lane_precision() + 1).clamp(DEFAULT_BUDGET, FINE_BUDGET);
+        ulp.max(self.key_bits().saturating_sub(BUDGET_BELOW_KEYS))
     }
 
     /// The hold rule in use.

@@ -37,12 +37,6 @@ pub fn kinds() -> Vec<DataKind> {
     ScoreKind::ALL.into_iter().flat_map(of).collect()
 }
 
-/// The kinds whose values have one sign, in every channel or in one, and whose weights spread over many keys: their sums grow with the number of keys.
-pub fn growing() -> Vec<DataKind> {
-    let grows = |kind: &DataKind| kind.values != ValueKind::Gaussian && kind.scores != ScoreKind::Sink;
-    kinds().into_iter().filter(grows).collect()
-}
-
 /// The largest ratios of a core's error to the reference's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Rule {

@@ -4,7 +4,7 @@ use crate::common::printed_json;
 use crate::npy::Rows;
 use std::process::Command;
 
-/// The other design is measured with the same encodings: what it errs by is what it errs by as the one that runs.
+/// The other design is measured with the same encodings, for as many keys and scores as large: what it errs by is what it errs by as the one that runs.
 #[test]
 fn the_other_design_reads_the_same_operands() {
     let folder = tempfile::tempdir().unwrap();
@@ -17,6 +17,8 @@ fn the_other_design_reads_the_same_operands() {
         "fp8-e4m3 --scales row",
         "fp8-e4m3 --scales mx",
         "bf16 --k-format int8 --segments 16",
+        "bf16 --max-keys 32",
+        "bf16 --max-keys 1048576 --score-integer-bits 18",
     ] {
         let [flash_d, fa2] = ["flash-d", "fa2"].map(|design| {
             let line = format!("simulate --q q.npy --k k.npy --v v.npy --engine model --json --design {design} --format {encodings}");

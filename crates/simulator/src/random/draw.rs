@@ -8,7 +8,7 @@ use flashd_spec::config::{
     Accumulator, ArrayConfig, BUDGET_FRACTIONS, CoreConfig, D_RANGE, DEFAULT_MAX_KEYS,
     DEFAULT_SCORE_INTEGER_BITS, Dot, Hold, KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths, PARTS_RANGE,
     QUERIES_RANGE, SCORE_INTEGER_RANGE, SCORE_SHIFT_RANGE, Scale, SplitConfig, VALUE_LATENCY_RANGE, Values,
-    WEIGHT_BITS_RANGE, WrapperConfig,
+    WEIGHT_BITS_RANGE, WIDEST_LANE_SUM, WrapperConfig,
 };
 use flashd_spec::format::{Format, Formats, RESULT_FRACTION};
 use flashd_spec::numerics::SCORE_BITS;
@@ -116,7 +116,7 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
         v_scales: None,
         dot: any(rng, &[None, Some(Dot::Tree), Some(Dot::Fused)]),
         lane: seldom(rng, 4, |rng| LaneBits {
-            o: rng.random_range(8..=28),
+            o: rng.random_range(8..=WIDEST_LANE_SUM),
             v: rng.random_range(4..=20),
             w: rng.random_range(3..=12),
         }),

@@ -97,7 +97,7 @@ pub static ABOUT: &[About] = &[
     precision, and nothing is loaded with q. fixed holds all lanes below one exponent that comes with q: it is 4 % smaller, and \
     wrong in channels far smaller than the largest. rounded rounds difference, product and sum one by one; fp32 ships with it, \
     because its significand is wider than the fixed-point lanes. fused aligns once and rounds once, which cuts off more of o: its \
-    accumulator has the most bits, and for more than 8,192 keys it would need more than there are.",
+    accumulator has the most bits, and for more than 4,096 keys it would need more than there are.",
     },
     About {
         field: "dot",

@@ -1,6 +1,6 @@
 //! The datapaths, one row each. Every difference between them is a column here, or in the tables that hardware, model and waves index by [`Datapath`].
 
-use super::{Design, LaneBits, Update, WIDEST_LANE_WEIGHT, WeightUnit};
+use super::{Design, LaneBits, Update, WIDEST_LANE_SUM, WIDEST_LANE_WEIGHT, WeightUnit};
 use crate::format::{Encodings, Formats};
 use serde::{Deserialize, Serialize};
 
@@ -172,11 +172,16 @@ pub const LAZY_SLACK: u32 = 8;
 ///   same for many keys round alike.
 fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
     // Values of integers fill their range in every channel, and the result has more bits than they.
-    let p = if ships_fixed(formats) { formats.v.precision() } else { formats.lane_precision() };
+    let (p, spare) = match ships_fixed(formats) {
+        true => (formats.v.precision(), 1),
+        false => (formats.lane_precision(), 0),
+    };
     let (g, half) = (key_bits, key_bits / 2);
+    // V rounds half a bit up where G is odd, and for many keys O with it.
+    let walk = if g > 12 { g.next_multiple_of(2) } else { g.max(7) };
     LaneBits {
-        o: (g.max(7) + p.max(half.saturating_sub(1)).max(4)).clamp(12, 28),
-        v: (p + (g / 4 + 2).max(p / 2)).max(half + 5 + u32::from(g > 16)).clamp(8, 20),
+        o: (walk + (p + 1 + p / 11).max(half.saturating_sub(1))).clamp(12, WIDEST_LANE_SUM),
+        v: (g.div_ceil(2) + (p - spare).max(6)).max(p + 4).min(20),
         w: (p + 1).max(half).clamp(6, WIDEST_LANE_WEIGHT),
     }
 }
@@ -185,7 +190,7 @@ fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
 fn flash_d_fixed_lane(formats: Formats, key_bits: u32) -> LaneBits {
     let LaneBits { o, v, w } = flash_d_lane(formats, key_bits);
     let more = u32::from(!ships_fixed(formats));
-    LaneBits { o: (o + more).min(28), v: (v + more).min(20), w }
+    LaneBits { o: (o + more).min(WIDEST_LANE_SUM), v: (v + more).min(20), w }
 }
 
 /// Widths of FA2's fixed-point lanes: each of N addends is rounded once, so O has the bits of N below the result's. FA2 uses v as it is, and an exponential with
@@ -193,10 +198,16 @@ fn flash_d_fixed_lane(formats: Formats, key_bits: u32) -> LaneBits {
 fn fa2_lane(formats: Formats, key_bits: u32) -> LaneBits {
     let p = formats.lane_precision();
     LaneBits {
-        o: (key_bits.max(7) + (p + 1).max(6)).min(28),
+        o: (key_bits.max(7) + (p + 1 + p / 11).max(6) + u32::from(key_bits > 16)).min(WIDEST_LANE_SUM),
         v: (p + 6).min(20),
         w: p.clamp(3, WIDEST_LANE_WEIGHT),
     }
+}
+
+/// Widths of FA2's lanes that are relative to one exponent: values of floats are smaller in most channels.
+fn fa2_fixed_lane(formats: Formats, key_bits: u32) -> LaneBits {
+    let lane = fa2_lane(formats, key_bits);
+    LaneBits { o: (lane.o + u32::from(!ships_fixed(formats))).min(WIDEST_LANE_SUM), ..lane }
 }
 
 /// Integers whose results fit fixed-point lanes: fixed point without an exponent ships.
@@ -274,7 +285,7 @@ static FLASH_D_PAPER: Kind = Kind {
 /// A product is rounded before it is added, so that an update far below o is not lost as a whole.
 static FLASH_D_ROUNDED: Kind = Kind {
     ships: ships_float,
-    accumulator_guard: -3,
+    accumulator_guard: -2,
     ..flash_d(
         FlashDVariant::Rounded,
         Update::Rounded,
@@ -324,11 +335,14 @@ static FA2_SHARED: Kind = Kind {
 };
 static FA2_FIXED: Kind = Kind {
     arithmetic: Arithmetic::Fixed,
+    lane: fa2_fixed_lane,
+    sum_guard: 1,
     ..fa2(Fa2Variant::Fixed, "fixed", "Fixed point, relative to the maximum")
 };
 /// The reference is whole octaves, so that equal scores add an exponential with a fraction, down to `2^-G`.
 static FA2_LOG_REFERENCE: Kind = Kind {
     arithmetic: Arithmetic::Fixed,
+    lane: fa2_fixed_lane,
     sum_guard: 4,
     ..fa2(Fa2Variant::LogReference, "logref", "Fixed point, relative to the exponent of the running sum")
 };
@@ -346,6 +360,7 @@ static FA2_SHARED_LOG_REFERENCE: Kind = Kind {
     ships: ships_fixed,
     scales_in_lane: true,
     arithmetic: Arithmetic::Fixed,
+    lane: fa2_fixed_lane,
     ..fa2(
         Fa2Variant::SharedLogReference,
         "sharedlog",

@@ -86,7 +86,7 @@ impl CoreConfig {
     }
 
     /// Float format of the accumulator. FA2's is a sum of N values, times exponentials that may exceed 1, so formats with few exponent bits get more. FLASH-D's
-    /// weights go down to 1/N, and have the accumulator's exponents, so there too.
+    /// weights and the exponentials of `separate-scale` are floats with the accumulator's exponents, and go down to 1/N and below, so there too.
     pub fn accumulator_format(&self) -> Format {
         let base = self.products().lane_exponents();
         if let Some(Accumulator::Float(format)) = self.accumulator {
@@ -95,9 +95,15 @@ impl CoreConfig {
         let bits = self.accumulator_fraction();
         // The paper's are the operands' but for a number of bits.
         let sized = !self.follows_the_paper() && self.accumulator != Some(Accumulator::Format);
+        let weights = match self.fa2() {
+            None => base.with_least_weight(self.key_bits()),
+            // An exponential of a key with next to no weight keeps a few bits.
+            Some(Fa2Variant::SeparateScale) => base.with_least_weight(self.key_bits() + 3),
+            Some(_) => base,
+        };
         match self.design() {
-            Design::Fa2 if sized => base.sum(bits, self.key_bits() + self.kind().slack),
-            Design::FlashD if sized => base.with_least_weight(self.key_bits()).accumulator(bits),
+            Design::Fa2 if sized => weights.sum(bits, self.key_bits() + self.kind().slack),
+            Design::FlashD if sized => weights.accumulator(bits),
             _ if bits != base.fraction_bits => base.accumulator(bits),
             _ => base,
         }
