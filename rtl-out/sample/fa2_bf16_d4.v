@@ -766,7 +766,7 @@ module fa2_bf16_d4_octave_next_m10 (
     wire [5:0] lanes_right = right_within + {5'h0, carry};
     assign e = {lanes_right, m_within};
     wire far = (octave >= 19'h1a) | ((octave == 19'h19) & marks[1]);
-    assign update = valid & ~far;
+    assign update = valid & (first | ~far);
 endmodule
 
 // octaves + fraction = base - score, 0 for a first key; m * 2^-right = 2^-fraction. marks, from bit 0: the fraction rounds

@@ -329,7 +329,7 @@ fn npy(prepared: &Prepared, results: &[QueryResult]) -> std::io::Result<Vec<u8>>
     npy_bytes(&[results.len(), prepared.config.dv()], &prepared.values(results))
 }
 
-/// The default core of the other design, for the same data as the same encodings, for as many keys and scores as large.
+/// The default core of the other design: the same encodings, `max_keys` and range of scores.
 pub fn other_design(config: &CoreConfig) -> CoreConfig {
     CoreConfig {
         max_keys: config.max_keys,

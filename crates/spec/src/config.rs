@@ -125,7 +125,7 @@ pub const WEIGHT_BITS_RANGE: (u32, u32) = (3, 16);
 pub const DEFAULT_BUDGET: u32 = 9;
 /// Default budget in lanes of more bits, half an ulp of o in fp16.
 const FINE_BUDGET: u32 = 12;
-/// Bits by which the default budget may stay below those of the number of keys.
+/// The default budget has at least G - 4 bits for `2^G` keys.
 const BUDGET_BELOW_KEYS: u32 = 4;
 /// Threshold T of the cores that lists and reports have with one; a core without a budget has a default that follows its most keys.
 pub const DEFAULT_HOLD: f64 = 12.0;

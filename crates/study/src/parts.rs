@@ -8,9 +8,9 @@ pub enum Parts {
     /// All to one core, without a break.
     #[default]
     Whole,
-    /// An equal share to each of so many cores, a power of two, whose states are merged in a tree.
+    /// An equal share to each of P cores, P a power of two; a tree merges their states.
     Split(usize),
-    /// In so many runs of one core, each from the state of the run before.
+    /// P runs of one core; each starts from the state of the run before.
     Continued(usize),
 }
 

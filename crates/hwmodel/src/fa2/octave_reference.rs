@@ -132,11 +132,13 @@ function! {
         let octaves_next = above.select(&distance.negate(), &kept);
         let update = match n.hold_threshold {
             None => valid,
-            // A first key, or a score above the reference, has a tau of less than an octave, and thresholds are larger.
+            // A score above the reference has a tau of less than an octave, and thresholds are larger. So has a first key; that it is never held need not rest
+            // on the table's arithmetic.
             Some(threshold) => {
                 let whole = threshold >> n.score_fraction;
                 let at = octave.eq(&W::constant(bits, whole)).and(&marks.bit(1));
-                valid.and(&octave.at_least(whole + 1).or(&at).named("far").not())
+                let far = octave.at_least(whole + 1).or(&at).named("far");
+                valid.and(&first.or(&far.not()))
             }
         };
         [octaves_next, sum_next, delta, right.concat(&m), tau, update]

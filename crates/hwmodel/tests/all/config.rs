@@ -32,7 +32,7 @@ fn names_carry_what_is_not_default() {
         CoreConfig::with_hold(16, Format::BF16, hold).iter().map(CoreConfig::name).collect()
     };
     let has = |hold, name: &str| assert!(names(hold).iter().any(|n| n == name), "{name}");
-    // Four bits below those of the number of keys.
+    // G - 4, with 2^G keys.
     has(Hold::Budget(12), "flash_d_bf16_d16");
     has(Hold::Budget(4), "flash_d_budget4_bf16_d16");
     has(Hold::Below(DEFAULT_HOLD), "flash_d_unstaged_hold12_bf16_d16");
@@ -63,7 +63,7 @@ fn variants_are_valid_and_have_names_of_their_own() {
     }
 }
 
-/// The format as it is has other exponents than so many fraction bits, which leave room for the sum.
+/// `format` keeps the exponents of the format; a number of fraction bits adds exponents for the sum.
 #[test]
 fn the_formats_own_accumulator_is_another_core() {
     let of = |accumulator| CoreConfig {

@@ -114,11 +114,11 @@ pub struct Kind {
     pub arithmetic: Arithmetic,
     /// Default widths of the design's fixed-point lanes, for formats and the bits of the number of keys.
     pub lane: fn(Formats, u32) -> LaneBits,
-    /// Default fraction bits of a float accumulator beyond those of a value and of the number of keys together ([`CoreConfig::accumulator_fraction`]).
+    /// Default fraction bits of a float accumulator: a value's fraction bits, G and this ([`CoreConfig::accumulator_fraction`]).
     ///
     /// [`CoreConfig::accumulator_fraction`]: super::CoreConfig::accumulator_fraction
     pub accumulator_guard: i32,
-    /// Default fraction bits of l beyond those of [`CoreConfig::state_fraction`].
+    /// Extra fraction bits of l ([`CoreConfig::state_fraction`]).
     ///
     /// [`CoreConfig::state_fraction`]: super::CoreConfig::state_fraction
     pub sum_guard: u32,

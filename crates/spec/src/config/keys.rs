@@ -46,7 +46,7 @@ impl CoreConfig {
     /// the N scores adds `log2(1 + 1/N)` to L, about 1.44/N; with two bits beyond N's it is 5.8 units. FA2's l also sums terms far below 1, each rounded.
     /// Where N is small, the state's rounding errors of many keys must stay below the results' (docs/theory/widths.md).
     pub fn state_fraction(&self) -> u32 {
-        // The tables err as much as a result of so many bits.
+        // The error of the tables is that of a result of 12 bits.
         let p = self.formats().o.precision().min(WIDEST_LANE_WEIGHT);
         let beyond = match self.design() {
             Design::Fa2 => sum_fraction_beyond_keys(p) + self.kind().sum_guard,

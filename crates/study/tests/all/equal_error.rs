@@ -9,7 +9,7 @@ use flashd_workload::synthetic::{ScoreKind, ValueKind};
 /// Every format whose results tables of 8 or 16 segments are exact enough for.
 const FORMATS: [Format; 5] = [Format::BF16, Format::FP8_E4M3, Format::FP8_E5M2, Format::FP16, Format::INT8];
 
-/// Cores of one encoding, built for so many keys, on that many.
+/// Cores of one encoding on heads of `max_keys` keys.
 fn judged(cores: &[CoreConfig], kinds: &[DataKind], parts: Parts) -> Vec<(Judged, String)> {
     let keys = cores[0].max_keys;
     let judged = judge(cores[0].encodings(), cores, kinds, &[keys], parts, &|| ()).unwrap();
@@ -23,12 +23,12 @@ fn judged(cores: &[CoreConfig], kinds: &[DataKind], parts: Parts) -> Vec<(Judged
     cores.iter().zip(judged).map(with_text).collect()
 }
 
-/// Both designs' shipped cores for so many keys.
+/// Both designs' shipped cores.
 fn cores(format: Format, max_keys: usize) -> [CoreConfig; 2] {
     [Design::FlashD, Design::Fa2].map(|design| CoreConfig { max_keys, ..CoreConfig::new(design, 16, format) })
 }
 
-/// Those that do not keep the rule.
+/// The cores that do not keep the rule.
 fn failing(cores: &[CoreConfig], parts: Parts) -> Vec<String> {
     let failing = |(judged, text): (Judged, String)| (!judged.holds(RULE)).then_some(text);
     judged(cores, &kinds(), parts).into_iter().filter_map(failing).collect()
@@ -59,7 +59,7 @@ fn shipped_cores_hold_up_to_131072_keys() {
     }
 }
 
-/// Datapaths that the rule is for: not those that follow the paper to the letter, nor those whose dot product rounds in each node of a tree.
+/// The rule excludes `paper` and `literal`, which follow the paper to the letter, and dot products that round in each node of a tree.
 fn in_scope(core: &CoreConfig) -> bool {
     !core.follows_the_paper() && core.dot() == Dot::Fused && core.validate().is_ok()
 }
