@@ -55,11 +55,11 @@ def lengths(context):
 WIDTHS = {
     "fp8-e4m3": ("flash-d --update fixed", "flash-d --update fixed --lane 23,14,9", "flash-d --update fixed --lane 14,10,5",
                  "flash-d --update rounded --accumulator 3", "flash-d --update rounded",
-                 "flash-d --update rounded --accumulator bf16 --weight-bits 8", "fa2", "fa2 --accumulator 3",
-                 "fa2 --accumulator bf16 --weight-bits 8", "fa2 --accumulator fp32 --weight-bits 8", "fa2 --fa2 log-reference"),
+                 "flash-d --update rounded --accumulator bf16 --weight-bits 8", "fa2", "fa2 --fa2 shared-scale --accumulator 3",
+                 "fa2 --fa2 shared-scale --accumulator bf16 --weight-bits 8", "fa2 --fa2 shared-scale --accumulator fp32 --weight-bits 8", "fa2 --fa2 log-reference"),
     "bf16": ("flash-d --update fixed", "flash-d --update fixed --lane 18,14,9", "flash-d --update rounded --accumulator 7", "flash-d --update rounded",
-             "flash-d --update rounded --accumulator fp32", "flash-d --update rounded --accumulator fp32 --weight-bits 12", "fa2 --accumulator 7",
-             "fa2", "fa2 --accumulator fp32", "fa2 --accumulator fp32 --weight-bits 12", "fa2 --fa2 log-reference"),
+             "flash-d --update rounded --accumulator fp32", "flash-d --update rounded --accumulator fp32 --weight-bits 12", "fa2 --fa2 shared-scale --accumulator 7",
+             "fa2", "fa2 --fa2 shared-scale --accumulator fp32", "fa2 --fa2 shared-scale --accumulator fp32 --weight-bits 12", "fa2 --fa2 log-reference"),
 }
 """Cores whose precision is compared, by format."""
 
@@ -142,18 +142,16 @@ def operands(context):
     return table
 
 
-ACCUMULATOR_BITS = {"bf16": 12, "e4m3": 8, "fp8-e5m2": 7, "MXFP8 e4m3": 8, "fp16": 15, "int8, results in bf16": None}
-"""Formats whose cores' own errors are compared, and the bits of FA2's accumulator if it has one more than by default; integers have all bits."""
+ADDED = ("bf16", "e4m3", "fp8-e5m2", "MXFP8 e4m3", "fp16", "int8, results in bf16")
+"""Formats whose cores' own errors are compared."""
 
 
 def added(context):
     """What cores add to the error of the rounded inputs, in percent of it: over all heads, and for the group of heads with the most."""
-    table = Table(["operands", "FLASH-D: all heads", "worst group", "its name", "FA2: all heads", "worst group", "its name", "FA2 with one more bit: worst group"], labels=1)
-    for name, bits in ACCUMULATOR_BITS.items():
+    table = Table(["operands", "FLASH-D: all heads", "worst group", "its name", "FA2: all heads", "worst group", "its name"], labels=1)
+    for name in ADDED:
         flags = OPERANDS.get(name, f"--format {name}")
         cores = [f"--design flash-d {flags}", f"--design fa2 {flags}"]
-        if bits:
-            cores.append(f"{cores[1]} --accumulator {bits}")
         rows = by_model(context, cores)
         above = lambda of, exact: percent(of / exact - 1)
         exact = over_heads(rows, lambda row: row["input"]["mean"])
@@ -163,8 +161,7 @@ def added(context):
             worst = max(rows, key=of_group)
             of_all = above(over_heads(rows, lambda row: row["cores"][i]["mean"]), exact)
             cells += [number(of_all, places(1)), number(of_group(worst), places(1)), Cell(worst["name"])]
-        # Of the core with one more bit the worst group alone.
-        table.add([name], cells[:6] + (cells[7:8] or [Cell("")]))
+        table.add([name], cells)
     return table
 
 
