@@ -116,8 +116,10 @@ pub const DEFAULT_SCORE_INTEGER_BITS: u32 = 16;
 pub const SCORE_INTEGER_RANGE: (u32, u32) = (5, 20);
 /// Most bits of the accumulator in fixed-point lanes.
 pub const WIDEST_LANE_SUM: u32 = 30;
+/// Most bits of the value in fixed-point lanes.
+pub const WIDEST_LANE_VALUE: u32 = 20;
 /// Most significand bits of the weight in fixed-point lanes.
-pub(crate) const WIDEST_LANE_WEIGHT: u32 = 12;
+pub const WIDEST_LANE_WEIGHT: u32 = 12;
 /// Fewest and most significand bits of the weight in float lanes; the tables resolve no more.
 pub const WEIGHT_BITS_RANGE: (u32, u32) = (3, 16);
 /// Default budget of FLASH-D's hold rule in lanes of up to 8 significand bits: all held keys together change o by less than `2^-10 max|v|`, 0.1 %, at any

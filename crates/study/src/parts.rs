@@ -3,10 +3,9 @@
 use flashd_golden::{Head, Merge, QueryResult, VectorModel, values_exponent};
 
 /// How the keys of a query reach the core.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
     /// All to one core, without a break.
-    #[default]
     Whole,
     /// An equal share to each of P cores, P a power of two; a tree merges their states.
     Split(usize),

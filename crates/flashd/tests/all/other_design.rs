@@ -4,7 +4,7 @@ use crate::common::printed_json;
 use crate::npy::Rows;
 use std::process::Command;
 
-/// The other design is measured with the same encodings, `max_keys` and range of scores: what it errs by is what it errs by as the one that runs.
+/// The other design has the same encodings, `max_keys` and range of scores, and so the errors of a run of its own.
 #[test]
 fn the_other_design_reads_the_same_operands() {
     let folder = tempfile::tempdir().unwrap();

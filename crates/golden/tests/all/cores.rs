@@ -31,12 +31,10 @@ fn one_key_returns_its_value() {
         assert_eq!((result.invalid, result.saturated, result.steps.len()), (false, 0, 1));
         // The factor of `lse` is 1 - w, and w = 1.
         let lse = config.design() == Design::FlashD && config.weight() == Some(WeightUnit::Lse);
-        let rounds = config.fa2() == Some(Fa2Variant::SeparateScale);
-        let one = if rounds { config.weight_format().one() } else { format.one() };
         let step = result.steps[0];
         assert_eq!(
             (step.action, step.w, step.upper, step.x),
-            (Action::Load, if lse { 0 } else { one }, false, 0),
+            (Action::Load, if lse { 0 } else { config.weight_format().one() }, false, 0),
             "{}",
             config.name()
         );

@@ -132,8 +132,8 @@ function! {
         let octaves_next = above.select(&distance.negate(), &kept);
         let update = match n.hold_threshold {
             None => valid,
-            // A score above the reference has a tau of less than an octave, and thresholds are larger. So has a first key; that it is never held need not rest
-            // on the table's arithmetic.
+            // A score above the reference has a tau of less than an octave, and thresholds are larger. A first key too, but a gate keeps it: proofs of
+            // independence know no arithmetic.
             Some(threshold) => {
                 let whole = threshold >> n.score_fraction;
                 let at = octave.eq(&W::constant(bits, whole)).and(&marks.bit(1));

@@ -97,8 +97,7 @@ function! {
         let reference_next = first.select(&score.sext(risen.width()), &risen);
         let update = match n.hold_threshold {
             None => valid,
-            // A score above the reference has a tau of less than an octave, and thresholds are larger. So has a first key; that it is never held need not rest
-            // on the arithmetic.
+            // As in `octave_reference`.
             Some(threshold) => valid.and(&first.or(&tau.at_least(threshold).named("far").not())),
         };
         [reference_next, sum_next, delta, right.concat(&m), update]

@@ -8,7 +8,7 @@ use flashd_spec::config::{
     Accumulator, ArrayConfig, BUDGET_FRACTIONS, CoreConfig, D_RANGE, DEFAULT_MAX_KEYS,
     DEFAULT_SCORE_INTEGER_BITS, Dot, Hold, KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths, PARTS_RANGE,
     QUERIES_RANGE, SCORE_INTEGER_RANGE, SCORE_SHIFT_RANGE, Scale, SplitConfig, VALUE_LATENCY_RANGE, Values,
-    WEIGHT_BITS_RANGE, WIDEST_LANE_SUM, WrapperConfig,
+    WEIGHT_BITS_RANGE, WIDEST_LANE_SUM, WIDEST_LANE_VALUE, WIDEST_LANE_WEIGHT, WrapperConfig,
 };
 use flashd_spec::format::{Format, Formats, RESULT_FRACTION};
 use flashd_spec::numerics::SCORE_BITS;
@@ -117,8 +117,8 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
         dot: any(rng, &[None, Some(Dot::Tree), Some(Dot::Fused)]),
         lane: seldom(rng, 4, |rng| LaneBits {
             o: rng.random_range(8..=WIDEST_LANE_SUM),
-            v: rng.random_range(4..=20),
-            w: rng.random_range(3..=12),
+            v: rng.random_range(4..=WIDEST_LANE_VALUE),
+            w: rng.random_range(3..=WIDEST_LANE_WEIGHT),
         }),
         max_keys: seldom(rng, 3, |rng| 1 << rng.random_range(1..=20)).unwrap_or(DEFAULT_MAX_KEYS),
         value_stage: seldom(rng, 3, |rng| rng.random()),

@@ -1,6 +1,6 @@
 //! The datapaths, one row each. Every difference between them is a column here, or in the tables that hardware, model and waves index by [`Datapath`].
 
-use super::{Design, LaneBits, Update, WIDEST_LANE_SUM, WIDEST_LANE_WEIGHT, WeightUnit};
+use super::{Design, LaneBits, Update, WIDEST_LANE_SUM, WIDEST_LANE_VALUE, WIDEST_LANE_WEIGHT, WeightUnit};
 use crate::format::{Encodings, Formats};
 use serde::{Deserialize, Serialize};
 
@@ -162,8 +162,13 @@ impl WidestScalar {
 /// Slack of the lazy reference, as in FlashAttention-4: o and l are rescaled for a score more than 8 octaves, a factor of 256, above it.
 pub const LAZY_SLACK: u32 = 8;
 
-/// Widths of FLASH-D's fixed-point lanes for values and results of p significand bits and `2^G` keys. They are the smallest that keep the rule of equal error at N
-/// keys (`flashd_study::equal_error`; docs/theory/widths.md has the errors with a bit less).
+/// Bits of O beyond G for p significand bits: one beyond p, and another one from fp16's 11 bits on, whose results resolve more of the roundings.
+fn sum_beyond_keys(p: u32) -> u32 {
+    p + 1 + u32::from(p >= 11)
+}
+
+/// Widths of FLASH-D's fixed-point lanes for values and results of p significand bits and `2^G` keys. They keep the rule of equal error at N keys
+/// (`flashd_study::equal_error`; docs/theory/widths.md has the errors).
 ///
 /// - O: a step of 1/N of a difference moves o by some units, and N roundings add up like a random walk; for few keys, more than the result's rounding leaves.
 /// - V: o hardly moves near the end of N keys, so what the difference drops of o does not average out. The mean of N random values is about
@@ -180,8 +185,8 @@ fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
     // V rounds half a bit up where G is odd, and for many keys O with it.
     let walk = if g > 12 { g.next_multiple_of(2) } else { g.max(7) };
     LaneBits {
-        o: (walk + (p + 1 + p / 11).max(half.saturating_sub(1))).clamp(12, WIDEST_LANE_SUM),
-        v: (g.div_ceil(2) + (p - spare).max(6)).max(p + 4).min(20),
+        o: (walk + sum_beyond_keys(p).max(half.saturating_sub(1))).clamp(12, WIDEST_LANE_SUM),
+        v: (g.div_ceil(2) + (p - spare).max(6)).max(p + 4).min(WIDEST_LANE_VALUE),
         w: (p + 1).max(half).clamp(6, WIDEST_LANE_WEIGHT),
     }
 }
@@ -190,7 +195,7 @@ fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
 fn flash_d_fixed_lane(formats: Formats, key_bits: u32) -> LaneBits {
     let LaneBits { o, v, w } = flash_d_lane(formats, key_bits);
     let more = u32::from(!ships_fixed(formats));
-    LaneBits { o: (o + more).min(WIDEST_LANE_SUM), v: (v + more).min(20), w }
+    LaneBits { o: (o + more).min(WIDEST_LANE_SUM), v: (v + more).min(WIDEST_LANE_VALUE), w }
 }
 
 /// Widths of FA2's fixed-point lanes: each of N addends is rounded once, so O has the bits of N below the result's. FA2 uses v as it is, and an exponential with
@@ -198,8 +203,8 @@ fn flash_d_fixed_lane(formats: Formats, key_bits: u32) -> LaneBits {
 fn fa2_lane(formats: Formats, key_bits: u32) -> LaneBits {
     let p = formats.lane_precision();
     LaneBits {
-        o: (key_bits.max(7) + (p + 1 + p / 11).max(6) + u32::from(key_bits > 16)).min(WIDEST_LANE_SUM),
-        v: (p + 6).min(20),
+        o: (key_bits.max(7) + sum_beyond_keys(p).max(6) + u32::from(key_bits > 16)).min(WIDEST_LANE_SUM),
+        v: (p + 6).min(WIDEST_LANE_VALUE),
         w: p.clamp(3, WIDEST_LANE_WEIGHT),
     }
 }

@@ -14,14 +14,14 @@ pub const HOLD_RANGE: (f64, f64) = (1.0, 64.0);
 /// Fraction bits of FLASH-D's L beyond the bits of N.
 const STATE_FRACTION_BEYOND_KEYS: u32 = 2;
 /// Fraction bits of FA2's l beyond the bits of N for results of p significand bits: the rounding errors of N terms must not reach the result's last place.
-const fn sum_fraction_beyond_keys(p: u32) -> u32 {
-    if p > 9 { p - 5 } else { 4 }
+fn sum_fraction_beyond_keys(p: u32) -> u32 {
+    p.saturating_sub(5).max(4)
 }
 /// Fraction bits of L and l beyond the significand bits of the results.
 const STATE_FRACTION_BEYOND_RESULTS: u32 = 6;
 /// Fewest and most fraction bits of the state.
 pub const STATE_FRACTION_RANGE: (u32, u32) = (2, 26);
-/// Default fraction bits of the accumulator beyond the format's. With 0, both designs lose the sum of many small updates, and FLASH-D loses more. With 3,
+/// Fewest fraction bits of the default accumulator beyond the format's. With 0, both designs lose the sum of many small updates, and FLASH-D loses more. With 3,
 /// FLASH-D's mean error on real traces is up to 1.054 times FA2's in bf16; with 4, up to 1.037 times, and both errors are smaller.
 pub const ACCUMULATOR_GUARD_BITS: u32 = 4;
 
@@ -46,7 +46,7 @@ impl CoreConfig {
     /// the N scores adds `log2(1 + 1/N)` to L, about 1.44/N; with two bits beyond N's it is 5.8 units. FA2's l also sums terms far below 1, each rounded.
     /// Where N is small, the state's rounding errors of many keys must stay below the results' (docs/theory/widths.md).
     pub fn state_fraction(&self) -> u32 {
-        // The error of the tables is that of a result of 12 bits.
+        // The tables err by half an ulp of 12 bits: more fraction bits gain nothing.
         let p = self.formats().o.precision().min(WIDEST_LANE_WEIGHT);
         let beyond = match self.design() {
             Design::Fa2 => sum_fraction_beyond_keys(p) + self.kind().sum_guard,
@@ -68,9 +68,9 @@ impl CoreConfig {
         (f64::from(octaves) * std::f64::consts::LN_2).ceil().min(HOLD_RANGE.1)
     }
 
-    /// Fraction bits of the accumulator: as configured, the format's in the paper-literal datapaths, else enough for N terms: those of N and of the wider of v and
-    /// o together, with what the datapath adds ([`Kind::accumulator_guard`](super::datapath::Kind)). A sum of N values of one size is then right to the last
-    /// place, and an update of weight 1/N is not lost. At least [`ACCUMULATOR_GUARD_BITS`] more than the format.
+    /// Fraction bits of the accumulator. As configured; the format's in the paper-literal datapaths; else the fraction bits of the wider of v and o, plus G, plus
+    /// [`Kind::accumulator_guard`](super::datapath::Kind), and at least [`ACCUMULATOR_GUARD_BITS`] more than the format. The sum of N equal values is then
+    /// exact, and an update of weight 1/N moves it.
     pub fn accumulator_fraction(&self) -> u32 {
         let lanes = self.products().lane_precision() - 1;
         match self.accumulator {
@@ -93,19 +93,16 @@ impl CoreConfig {
             return format;
         }
         let bits = self.accumulator_fraction();
-        // The paper's are the operands' but for a number of bits.
-        let sized = !self.follows_the_paper() && self.accumulator != Some(Accumulator::Format);
-        let weights = match self.fa2() {
-            None => base.with_least_weight(self.key_bits()),
+        // The paper-literal datapaths and the format itself keep their exponents.
+        if self.follows_the_paper() || self.accumulator == Some(Accumulator::Format) {
+            return if bits == base.fraction_bits { base } else { base.accumulator(bits) };
+        }
+        let (weight, sum) = (self.key_bits(), self.key_bits() + self.kind().slack);
+        match self.fa2() {
+            None => base.with_least_weight(weight).accumulator(bits),
             // An exponential of a key with next to no weight keeps a few bits.
-            Some(Fa2Variant::SeparateScale) => base.with_least_weight(self.key_bits() + 3),
-            Some(_) => base,
-        };
-        match self.design() {
-            Design::Fa2 if sized => weights.sum(bits, self.key_bits() + self.kind().slack),
-            Design::FlashD if sized => weights.accumulator(bits),
-            _ if bits != base.fraction_bits => base.accumulator(bits),
-            _ => base,
+            Some(Fa2Variant::SeparateScale) => base.with_least_weight(weight + 3).sum(bits, sum),
+            Some(_) => base.sum(bits, sum),
         }
     }
 }

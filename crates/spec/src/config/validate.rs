@@ -209,13 +209,13 @@ impl CoreConfig {
         let LaneBits { o, v, w } = self.lane_bits();
         require(
             (8..=WIDEST_LANE_SUM).contains(&o)
-                && (4..=20).contains(&v)
+                && (4..=WIDEST_LANE_VALUE).contains(&v)
                 && v <= o
                 && (3..=WIDEST_LANE_WEIGHT).contains(&w),
             "lane",
             || {
                 format!(
-                    "widths {o},{v},{w} are outside o 8 to {WIDEST_LANE_SUM}, v 4 to 20 and at most o, w 3 to {WIDEST_LANE_WEIGHT}"
+                    "widths {o},{v},{w} are outside o 8 to {WIDEST_LANE_SUM}, v 4 to {WIDEST_LANE_VALUE} and at most o, w 3 to {WIDEST_LANE_WEIGHT}"
                 )
             },
         )

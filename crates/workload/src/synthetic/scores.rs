@@ -22,8 +22,8 @@ fn with_scores(source: &mut Source, d: usize, scores: impl Iterator<Item = f64>)
 
 /// All scores equal: the result is the mean of the values, and every key weighs 1/keys.
 ///
-/// One Gaussian query and one Gaussian key, repeated; values are Gaussian, standard deviation 1, with [`odd_means`]: sums of the even channels' values grow
-/// with the root of the number of keys, those of the odd ones with the number itself.
+/// One Gaussian query and one Gaussian key, repeated; values are Gaussian, standard deviation 1, with [`odd_means`]: the sum of an even channel grows with
+/// the square root of the number of keys, the sum of an odd channel with the number itself.
 pub fn equal_scores(seed: u64, keys: usize, d: usize) -> Attention {
     let mut source = Source::new(seed);
     let mut row = |n: usize| -> Vec<f32> { source.gaussians(n).into_iter().map(|x| x as f32).collect() };

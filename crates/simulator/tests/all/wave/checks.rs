@@ -304,7 +304,6 @@ impl Checks<'_> {
             _ => None,
         };
         let value = match significand {
-            None if config.follows_the_paper() => fmt.value(step.w),
             None => config.weight_format().value(step.w),
             Some(bits) => {
                 let (m, right) = (step.w % (1 << bits), step.w >> bits);
