@@ -2,7 +2,8 @@
 
 use crate::base2::Base2;
 use crate::lanes::{
-    FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, RangedSumLanes, SumLanes,
+    BlendOp, FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, RangedSumLanes,
+    SumLanes,
 };
 use crate::recurrence::{FactorWeight, RoundedWeight, WeightForm, divide, exponential_factor, scaled};
 use crate::result::{PartialState, QueryResult};
@@ -100,10 +101,11 @@ impl Merge {
         let [la, lb] = [a, b].map(|part| signed(part.scalars[0], bits));
         let x = lb - la;
         let argument = self.base2.reduce_cut(x, fraction);
-        let upper = x >= 0;
         let l = la.max(lb) + self.base2.growth(argument, fraction);
         let scalars = [l as u64 & ones(bits), a.scalars[1].min(b.scalars[1])];
-        let factor = |bits: u32| FactorWeight(bits).update(&self.base2, argument, upper).1;
+        // Accumulators have no places below those of the difference.
+        let factor =
+            |bits: u32| BlendOp { dither: 0, ..FactorWeight(bits).update(&self.base2, x, argument).1 };
         let o = match self.config.kind().arithmetic {
             Arithmetic::Fixed => {
                 let lane = self.config.lane_bits();
@@ -117,7 +119,7 @@ impl Merge {
             }
             _ if self.config.update() == Some(Update::Rounded) => {
                 let weight = RoundedWeight(Scalar::new(n.weight, n.exp.clone()));
-                let op = weight.update(&self.base2, argument, upper).1;
+                let op = weight.update(&self.base2, x, argument).1;
                 self.float(op, self.merge.difference, a, b)
             }
             Arithmetic::Float | Arithmetic::Letter => match n.accumulator.subnormals {

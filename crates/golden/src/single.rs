@@ -37,7 +37,7 @@ pub fn flash_d_lane(config: &CoreConfig) -> Box<dyn Fn(u64, u64, u64, bool) -> u
         }
     } else {
         let significand = config.factor_significand();
-        let op = move |w, upper| BlendOp { u: Factor::from_record(w, significand), upper };
+        let op = move |w, upper| BlendOp { u: Factor::from_record(w, significand), upper, dither: 0 };
         match flushes {
             true => lane(FusedLanes::<f64, true>::new(formats, accumulator), accumulator, op),
             false => lane(FusedLanes::<f64, false>::new(formats, accumulator), accumulator, op),
@@ -63,18 +63,24 @@ pub fn fixed_value(config: &CoreConfig, v_exponent: u64, v: u64) -> (i64, bool) 
 }
 
 /// One lane of FLASH-D's fixed-point update. As [`flash_d_lane`], but `o` and the result are integers in units of
-/// `2^(v_exponent - bias + 1) 2^-(lane.o - 1)`. A first key has `upper` and `w = 0`.
-pub fn flash_d_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, w: u64, upper: bool) -> i64 {
+/// `2^(v_exponent - bias + 1) 2^-(lane.o - 1)`. A first key has `upper` and `w = 0`. The low bits of `x`, [`crate::Step::x`], dither the difference.
+pub fn flash_d_fixed_lane(
+    config: &CoreConfig,
+    v_exponent: u64,
+    o: i64,
+    v: u64,
+    (w, upper, x): (u64, bool, i64),
+) -> i64 {
     let lane = config.lane_bits();
-    let op = BlendOp { u: Factor::from_record(w, lane.w), upper };
+    let op = BlendOp { u: Factor::from_record(w, lane.w), upper, dither: x as u64 };
     step(&FixedLanes::<i64>::new(config.products(), lane), op, o, v, v_exponent)
 }
 
 /// One lane of FLASH-D's ranged update. As [`flash_d_fixed_lane`], but `o` and the result have the lane's exponent field above the
 /// `lane.o` bits of a two's complement number.
-pub fn flash_d_ranged_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) -> u64 {
+pub fn flash_d_ranged_lane(config: &CoreConfig, o: u64, v: u64, (w, upper, x): (u64, bool, i64)) -> u64 {
     let lanes = RangedLanes::new(config.products(), config.lane_bits());
-    let op = BlendOp { u: Factor::from_record(w, config.lane_bits().w), upper };
+    let op = BlendOp { u: Factor::from_record(w, config.lane_bits().w), upper, dither: x as u64 };
     lanes.bits(step(&lanes, op, lanes.accumulator(o), v, 0))
 }
 

@@ -51,7 +51,7 @@ pub fn default_grid(d: usize, format: Format) -> Vec<CoreConfig> {
         if config.has_fixed_lanes() {
             // Bits beyond p: those of FLASH-D's accumulator, and of v and w together. FA2 takes v as it is.
             let (accumulators, factors): (&[u32], &[(u32, i32)]) = match config.design() {
-                Design::FlashD => (&[7, 10, 13, 16], &[(4, 0), (6, 0), (6, 1), (7, 2)]),
+                Design::FlashD => (&[7, 10, 13, 16], &[(2, 0), (4, 0), (4, 1), (6, 1)]),
                 // A multiplier that also does the final scale has a factor of p + 2 bits at least.
                 Design::Fa2 if config.kind().scales_in_lane => (&[6, 9, 12], &[(6, 2), (6, 3)]),
                 Design::Fa2 => (&[6, 9, 12], &[(6, -1), (6, 0), (6, 1)]),

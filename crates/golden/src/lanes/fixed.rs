@@ -5,7 +5,7 @@ use crate::round::{Rounder, biased_exponent, decode, pow2};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::LaneBits;
 use flashd_spec::format::{Format, Formats};
-use flashd_spec::numerics::fixed_result_bits;
+use flashd_spec::numerics::{dither_bits, fixed_result_bits};
 use std::ops::{Add, BitAnd, BitXor, Mul, Shl, Shr, Sub};
 
 /// An integer type that holds every number of a step.
@@ -53,7 +53,7 @@ pub(crate) struct FixedLanes<W> {
     format: Format,
     output: Rounder<f64>,
     bits: LaneBits,
-    /// Bits of the accumulator that the result drops.
+    /// Bits of the accumulator that differences and the result drop.
     cut: u32,
     one: W,
 }
@@ -90,28 +90,23 @@ impl<W: Word + 'static> Lanes for FixedLanes<W> {
     #[inline(always)]
     fn step(&self, op: BlendOp, o: &mut [W], v: &[W]) -> u64 {
         let LaneBits { o: o_bits, v: v_bits, .. } = self.bits;
-        let (below, one) = (o_bits - v_bits, self.one);
+        let (below, one, places, cut) = (o_bits - v_bits, self.one, dither_bits(self.bits), self.cut);
         let (m, right) = (W::low(op.u.m as i64), op.u.shift());
+        let dither = W::low((op.dither & ones(places)) as i64);
+        // A tie is rounded up or down.
+        let down = W::low(1 - (op.dither >> places & 1) as i64);
         // The product keeps one bit below the accumulator's last place.
         let (left, right) = ((below + 1).saturating_sub(right), right.saturating_sub(below + 1));
         let right = right.min(W::BITS - 1);
-        // Sign (0 or -1) and rounded magnitude of u (v - o).
+        // u (v - o), rounded.
         let way = |o: W, v: W| {
-            let difference = v - (o >> below) - one;
-            let sign = difference >> (W::BITS - 1);
-            let product = (((difference ^ sign) * m) << left) >> right;
-            (sign, (product >> 1) + (product & one))
+            let difference = ((v << places) + dither - (o >> cut)) >> places;
+            (((((difference * m) << left) - down) >> right) + one) >> 1
         };
         if op.upper {
-            o.iter_mut().zip(v).for_each(|(o, &v)| {
-                let (sign, way) = way(*o, v);
-                *o = (v << below) - ((way ^ sign) - sign);
-            });
+            o.iter_mut().zip(v).for_each(|(o, &v)| *o = (v << below) - way(*o, v));
         } else {
-            o.iter_mut().zip(v).for_each(|(o, &v)| {
-                let (sign, way) = way(*o, v);
-                *o = *o + ((way ^ sign) - sign);
-            });
+            o.iter_mut().zip(v).for_each(|(o, &v)| *o = *o + way(*o, v));
         }
         0
     }

@@ -45,11 +45,12 @@ pub(crate) trait Lanes: Clone + Send + Sync + 'static {
 }
 
 /// A step of FLASH-D with a factor u: `o + u (v - o)`, or `v + u (o - v)` if `upper`. The first step has `upper`
-/// and `u = 0`.
+/// and `u = 0`. In fixed point the low bits of `dither` round the difference.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlendOp {
     pub(crate) u: Factor,
     pub(crate) upper: bool,
+    pub(crate) dither: u64,
 }
 
 /// Applies `f` to every lane and adds up its counts.

@@ -5,7 +5,7 @@ use crate::round::{Rounder, biased_exponent, decode, pow2};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::LaneBits;
 use flashd_spec::format::{Format, Formats, Subnormals};
-use flashd_spec::numerics::fixed_result_bits;
+use flashd_spec::numerics::{dither_bits, fixed_result_bits};
 
 /// An accumulator: `o 2^-(OW - 1)` in units of `2^(exponent - bias + 1)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) struct RangedLanes {
     format: Format,
     output: Rounder<f64>,
     bits: LaneBits,
-    /// Low bits of the accumulator that the result drops, and that are replaced by a half when the exponent grows.
+    /// Low bits of the accumulator that differences and the result drop, and that are replaced by a half when the exponent grows.
     cut: u32,
 }
 
@@ -53,14 +53,14 @@ impl RangedLanes {
     }
 
     /// The next accumulator. `o` and `v` are relative to the same exponent, with `lane.o` and `lane.v` bits.
-    fn blend(&self, BlendOp { u, upper }: BlendOp, o: i64, v: i64) -> i64 {
-        let below = self.bits.o - self.bits.v;
-        let difference = v - (o >> below) - 1;
-        let distance = if difference < 0 { -1 - difference } else { difference };
-        // In half ulps of o.
-        let halves = ((distance * u.m as i64) << (below + 1)) >> u.shift().min(62);
+    fn blend(&self, BlendOp { u, upper, dither }: BlendOp, o: i64, v: i64) -> i64 {
+        let (below, places) = (self.bits.o - self.bits.v, dither_bits(self.bits));
+        let dithered = (v << places) | (dither & ones(places)) as i64;
+        let difference = (dithered - (o >> self.cut)) >> places;
+        // In half ulps of o. A tie is rounded up or, one bit further below, down.
+        let down = 1 - (dither >> places & 1) as i64;
+        let halves = (((difference * u.m as i64) << (below + 1)) - down) >> u.shift().min(62);
         let way = (halves + 1) >> 1;
-        let way = if difference < 0 { -way } else { way };
         if upper { (v << below) - way } else { o + way }
     }
 

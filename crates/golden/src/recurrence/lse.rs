@@ -17,8 +17,8 @@ pub(crate) trait WeightForm: Clone + Send + Sync + 'static {
     /// The operation of a first key, whose weight is one.
     fn first(&self) -> Self::Op;
 
-    /// For a later key: the factor as a step records it, and the operation.
-    fn update(&self, base2: &Base2, argument: Reduced, upper: bool) -> (u64, Self::Op);
+    /// For a later key with this x: the factor as a step records it, and the operation. `argument` is x as the tables take it.
+    fn update(&self, base2: &Base2, x: i64, argument: Reduced) -> (u64, Self::Op);
 }
 
 /// A factor rounded to the weight's format, for float lanes.
@@ -32,10 +32,10 @@ impl WeightForm for RoundedWeight {
         FloatOp::First
     }
 
-    fn update(&self, base2: &Base2, r: Reduced, upper: bool) -> (u64, FloatOp) {
+    fn update(&self, base2: &Base2, x: i64, r: Reduced) -> (u64, FloatOp) {
         let RoundedWeight(scalar) = self;
         let u = scalar.round_integer(base2.sigmoid(r), -((base2.fraction() + r.k) as i32));
-        let op = if upper { FloatOp::Complement(u) } else { FloatOp::Weight(u) };
+        let op = if x >= 0 { FloatOp::Complement(u) } else { FloatOp::Weight(u) };
         (encode(scalar.format, u), op)
     }
 }
@@ -48,12 +48,12 @@ impl WeightForm for FactorWeight {
     type Op = BlendOp;
 
     fn first(&self) -> BlendOp {
-        BlendOp { u: Factor::zero(self.0), upper: true }
+        BlendOp { u: Factor::zero(self.0), upper: true, dither: 0 }
     }
 
-    fn update(&self, base2: &Base2, r: Reduced, upper: bool) -> (u64, BlendOp) {
+    fn update(&self, base2: &Base2, x: i64, r: Reduced) -> (u64, BlendOp) {
         let u = base2.sigmoid_factor(r, self.0);
-        (u.record(), BlendOp { u, upper })
+        (u.record(), BlendOp { u, upper: x >= 0, dither: x as u64 })
     }
 }
 
@@ -152,14 +152,14 @@ impl<F: WeightForm> Recurrence for Lse<F> {
         }
         let argument = self.base2.reduce_cut(x, self.state_fraction);
         let upper = x >= 0;
-        let (w, op) = self.form.update(&self.base2, argument, upper);
+        let (w, op) = self.form.update(&self.base2, x, argument);
         let grown = score.max(l) + self.base2.growth(argument, self.state_fraction);
         (LogSum { l: grown, spent }, Decision::update(s, x, w, upper, op))
     }
 
     fn at(&self, x: i64) -> Option<(u64, i64)> {
         let argument = self.base2.reduce_cut(x, self.state_fraction);
-        let (w, _) = self.form.update(&self.base2, argument, x >= 0);
+        let (w, _) = self.form.update(&self.base2, x, argument);
         Some((w, self.base2.growth(argument, self.state_fraction)))
     }
 

@@ -48,8 +48,8 @@ impl Blending {
         })
     }
 
-    /// Converts values to operands relative to the exponent field `exponent`. An operand is one less than that of
-    /// [`crate::fixed_value`], because the lanes compute with `v - 1`.
+    /// Converts values to operands relative to the exponent field `exponent`. An operand is that of
+    /// [`crate::fixed_value`], times a power of two.
     pub fn operands(&self, isa: Isa, v: &[u64], exponent: u64, operands: &mut [i32]) {
         let limit = self.value_bits as i32 - 1;
         let by = FixedValue {
@@ -58,6 +58,7 @@ impl Blending {
             exponent,
             scale: pow2(limit - (exponent as i32 - self.format.bias + 1)),
             largest: pow2(limit) - 1.0,
+            lanes: self.weights.lanes,
         };
         convert(isa, v, &by, operands);
     }
@@ -68,7 +69,7 @@ impl Blending {
     }
 }
 
-/// Computes `v - 1`, v being [`FixedLanes::value`], without a branch.
+/// Computes the operand of a value as [`FixedLanes::value`] converts it, without a branch.
 struct FixedValue {
     decoder: Decoder,
     format: Format,
@@ -76,6 +77,7 @@ struct FixedValue {
     /// Units of the last place in a value of 1, and the largest operand in those units.
     scale: f64,
     largest: f64,
+    lanes: BlendLanes,
 }
 
 impl Convert for FixedValue {
@@ -89,7 +91,7 @@ impl Convert for FixedValue {
         let units = if over & (x != 0.0) | (units + 0.5 > self.largest) { self.largest } else { units + 0.5 };
         // The integer is in the low bits of the sum.
         let magnitude = (Carrier::floor(units) + f64::INTEGERS).to_bits() as i32;
-        BlendLanes::value(if x < 0.0 { -magnitude } else { magnitude })
+        self.lanes.value(if x < 0.0 { -magnitude } else { magnitude })
     }
 }
 

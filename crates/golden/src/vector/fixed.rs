@@ -1,21 +1,14 @@
 //! FLASH-D's fixed-point lanes for all queries of a block: [`crate::lanes::FixedLanes`] in 32-bit lanes.
 //!
-//! The reference splits the increment `u (v - o)` into a sign and a magnitude, which it rounds half up. Here it is one
-//! rounded shift. Let `y = v - (o >> below) - 1`, let the product with the factor `m 2^-right` have one bit below the
-//! last place of o, and let `2^S = 2 2^right`. The increment is then
-//!
-//! ```text
-//! y >= 0:  floor((y m + 2^right) / 2^S)            the magnitude is y
-//! y <  0:  floor((y m + m - 1 + 2^right) / 2^S)    the magnitude is -y - 1, and minus a floor is a ceiling
-//! ```
-//!
-//! Upper steps add its negative to v. The negative is the same with `-m`, `1 - m` and `2^right - 1` for `m`, `m - 1`
-//! and `2^right`.
+//! The increment `u (v - o)` is one rounded shift. Let y be the dithered difference, let its product with the factor `m 2^-right` have one bit below the
+//! last place of o, and let `2^S = 2 2^right`. The increment is then `floor((y m - down + 2^right) / 2^S)`, where `down`, 0 or 1, decides ties. Upper steps
+//! add its negative to v, which is the same with `-m`, `-down` and `2^right - 1` for `m`, `down` and `2^right`.
 
 use super::block::{lane, row, value};
 use super::lse::Blend;
 use crate::block::{BLOCK, Block};
 use flashd_spec::config::LaneBits;
+use flashd_spec::numerics::{dither_bits, fixed_result_bits};
 
 /// Longest right shift of a product. A product that is shifted further rounds to zero.
 const FARTHEST: i32 = 29;
@@ -27,7 +20,9 @@ pub(crate) const FEW: usize = 4;
 /// FLASH-D's fixed-point lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct BlendLanes {
-    pub(crate) below: u32,
+    /// Low bits of the accumulator that differences drop, and bits of the dither.
+    cut: u32,
+    places: u32,
 }
 
 /// A step as the kernel takes it. No vector of it crosses a cache line.
@@ -35,8 +30,7 @@ pub(crate) struct BlendLanes {
 #[repr(C, align(64))]
 pub(crate) struct BlendStep {
     m: Block<i32>,
-    /// Added to the product where y is negative: `m - 1`, or `1 - m` in an upper step.
-    negative: Block<i32>,
+    dither: Block<i32>,
     round: Block<i32>,
     shift: Block<i32>,
     pub(crate) upper: Block<i32>,
@@ -46,7 +40,7 @@ pub(crate) struct BlendStep {
 impl BlendStep {
     pub(crate) const NOTHING: BlendStep = BlendStep {
         m: [0; BLOCK],
-        negative: [0; BLOCK],
+        dither: [0; BLOCK],
         round: [0; BLOCK],
         shift: [0; BLOCK],
         upper: [0; BLOCK],
@@ -60,18 +54,27 @@ impl BlendLanes {
         let below = bits.o - bits.v;
         // The longest product has a sign, v + 1 bits, and w bits or the bits of a factor that has been shifted left.
         let product = bits.v + 1 + bits.w.max(below + 2);
-        (product < 30 && bits.o + 3 < 31).then_some(BlendLanes { below })
+        let lanes = BlendLanes { cut: bits.o - fixed_result_bits(bits), places: dither_bits(bits) };
+        (product < 30 && bits.o + 3 < 31).then_some(lanes)
     }
 
-    /// The kernel's operand, `v - 1`, of a value v as [`crate::lanes::FixedLanes`] converts it.
-    pub(crate) fn value(v: i32) -> i32 {
-        v - 1
+    /// The kernel's operand, `v 2^places`, of a value v as [`crate::lanes::FixedLanes`] converts it.
+    #[inline(always)]
+    pub(crate) fn value(&self, v: i32) -> i32 {
+        v << (self.places & 31)
+    }
+
+    /// The accumulator that an operand of [`BlendLanes::value`] stands for.
+    #[inline(always)]
+    pub(crate) fn loaded(&self, operand: i32) -> i32 {
+        operand << (self.cut & 31)
     }
 
     /// Converts a step to the numbers that the kernel uses.
     #[inline(always)]
     pub(crate) fn prepare(&self, blend: &Blend, step: &mut BlendStep) {
-        let below = self.below as i32;
+        let below = (self.cut + self.places) as i32;
+        let mask = (1 << self.places) - 1;
         for i in 0..BLOCK {
             // The product keeps one bit below the accumulator's last place.
             let left = (below + 1 - blend.shift[i]).max(0);
@@ -80,8 +83,10 @@ impl BlendLanes {
             let m = blend.m[i] << left.min(below + 1);
             let sign = blend.upper[i];
             step.m[i] = (m ^ sign) - sign;
-            step.negative[i] = ((m - 1) ^ sign) - sign;
-            step.round[i] = (1 << right) + sign;
+            step.dither[i] = blend.dither[i] & mask;
+            // A tie is rounded up or down.
+            let down = 1 - (blend.dither[i] >> self.places & 1);
+            step.round[i] = (1 << right) + sign - ((down ^ sign) - sign);
             step.shift[i] = right + 1;
             step.upper[i] = sign;
         }
@@ -130,7 +135,7 @@ impl BlendLanes {
             for (n, o) in work.iter_mut().enumerate() {
                 let v = |i| value::<_, ELEMENTS>(values, n, i);
                 if step.any_upper {
-                    let loaded = |i| (v(i) + 1) << self.below;
+                    let loaded = |i| self.loaded(v(i));
                     let upper = |i| step.upper[lane::<ELEMENTS>(i)] != 0;
                     self.vector::<ELEMENTS>(step, o, v, |i, o| if upper(i) { loaded(i) } else { o });
                 } else {
@@ -141,7 +146,7 @@ impl BlendLanes {
         o.copy_from_slice(&work);
     }
 
-    /// One step of one vector: `o = base + increment`. `v` gives the operands `v - 1`.
+    /// One step of one vector: `o = base + increment`. `v` gives the operands of [`BlendLanes::value`].
     #[inline(always)]
     pub(crate) fn vector<const ELEMENTS: bool>(
         &self,
@@ -152,8 +157,8 @@ impl BlendLanes {
     ) {
         for (i, o) in o.iter_mut().enumerate() {
             let at = lane::<ELEMENTS>(i);
-            let y = v(i) - (*o >> self.below);
-            let product = y * step.m[at] + step.round[at] + (step.negative[at] & (y >> 31));
+            let y = (v(i) + step.dither[at] - (*o >> (self.cut & 31))) >> (self.places & 31);
+            let product = y * step.m[at] + step.round[at];
             *o = base(i, *o) + (product >> (step.shift[at] & 31));
         }
     }

@@ -57,10 +57,13 @@ pub(crate) struct Blend {
     pub(crate) shift: Block<i32>,
     /// -1: `o = v + u (o - v)`. 0: `o = o + u (v - o)`.
     pub(crate) upper: Block<i32>,
+    /// Its low bits round the difference.
+    pub(crate) dither: Block<i32>,
 }
 
 impl Blend {
-    pub(crate) const NOTHING: Blend = Blend { m: [0; BLOCK], shift: [0; BLOCK], upper: [0; BLOCK] };
+    pub(crate) const NOTHING: Blend =
+        Blend { m: [0; BLOCK], shift: [0; BLOCK], upper: [0; BLOCK], dither: [0; BLOCK] };
 }
 
 impl LseLanes {
@@ -188,6 +191,7 @@ impl LseLanes {
                 step.shift[i] = right + self.bits as i32 - 1;
                 // A first key loads `o = v`: `upper` with a factor of zero.
                 step.upper[i] = update & (!sign | first);
+                step.dither[i] = distance as i32;
                 read[i] = update;
                 let kept = if moves != 0 { score.max(l) + i64::from(grown) } else { l };
                 next.l[i] = if first != 0 { score } else { kept };

@@ -336,7 +336,7 @@ impl RangeLanes {
                 let value = |i| value::<_, ELEMENTS>(values, n, i);
                 let v = self.align::<MOVES, ELEMENTS>(range, o, e, value);
                 if step.any_upper {
-                    let loaded = |i: usize| (v[i] + 1) << self.blend.below;
+                    let loaded = |i: usize| self.blend.loaded(v[i]);
                     let upper = |i| step.upper[lane::<ELEMENTS>(i)] != 0;
                     let base = |i, o| if upper(i) { loaded(i) } else { o };
                     self.blend.vector::<ELEMENTS>(step, o, |i| v[i], base);
@@ -351,7 +351,7 @@ impl RangeLanes {
         }
     }
 
-    /// Aligns accumulators and values to the larger exponent, and returns the operands `v - 1`.
+    /// Aligns accumulators and values to the larger exponent, and returns the operands of the values.
     #[inline(always)]
     fn align<const MOVES: bool, const ELEMENTS: bool>(
         &self,
@@ -392,11 +392,11 @@ impl RangeLanes {
         operands
     }
 
-    /// The operand `v - 1` of a value shifted right by `places`: `floor((t + 2^right) / 2^(right + 1)) - 1` is
-    /// `floor((floor(t / 2^right) - 1) / 2)`. If `places` is negative, no query reads the value and any result will do.
+    /// The operand of a value shifted right by `places`: `floor((t + 2^right) / 2^(right + 1))` is `floor((floor(t / 2^right) + 1) / 2)`.
+    /// If `places` is negative, no query reads the value and any result will do.
     #[inline(always)]
     fn operand(&self, t: i32, places: i32) -> i32 {
         let right = (self.drop + places).min(i32::BITS as i32 - 1);
-        ((t >> (right & 31)) - 1) >> 1
+        self.blend.value(((t >> (right & 31)) + 1) >> 1)
     }
 }

@@ -46,7 +46,7 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
     }
     let mixed = CoreConfig::mixed_precision(d).into_iter().filter(|config| config.format == format);
     cores.extend(mixed.map(|core| CoreConfig { score_shift: Some(3), ..core }));
-    for (o, v, w) in [(20, 12, 7), (14, 8, 3), (28, 20, 12), (9, 9, 4)] {
+    for (o, v, w) in [(20, 12, 7), (14, 8, 3), (28, 20, 12), (10, 9, 4)] {
         let lane = Some(LaneBits { o, v, w });
         let fixed = [
             update(FlashDVariant::Fixed),

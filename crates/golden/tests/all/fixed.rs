@@ -177,10 +177,11 @@ fn recorded_factors_replay_the_output() {
                     for (j, &v) in v[i * d..][..d].iter().enumerate() {
                         match config.update() {
                             Some(Update::Fixed) => {
-                                o[j] = flash_d_fixed_lane(&config, exponent, o[j], v, step.w, upper);
+                                o[j] =
+                                    flash_d_fixed_lane(&config, exponent, o[j], v, (step.w, upper, step.x));
                             }
                             Some(Update::Ranged) => {
-                                bits[j] = flash_d_ranged_lane(&config, bits[j], v, step.w, upper);
+                                bits[j] = flash_d_ranged_lane(&config, bits[j], v, (step.w, upper, step.x));
                             }
                             _ => bits[j] = float(bits[j], v, step.w, upper),
                         }

@@ -66,11 +66,23 @@ pub fn flash_d_update<W: Word>(acc: Format, o: &W, fmt: Format, v: &W, m: &W, ri
 
 /// `x m` for signed `x` and unsigned `m`: signed, as wide as both together.
 pub fn signed_times<W: Word>(x: &W, m: &W) -> W {
-    let wide = x.width() + m.width();
-    // The product of x without its sign bit, less m 2^(width - 1) if that bit is set.
-    let low = x.slice(0, x.width() - 1).mul(m).named("unsigned_product").zext(wide);
-    let correction = x.msb().repeat(m.width()).and(m).append_zeros(x.width() - 1).zext(wide);
+    let (low, correction) = signed_terms(x, m);
     low.sub(&correction).named("signed_product")
+}
+
+/// `x m - less` for signed `x`, unsigned `m` and a bit `less`: signed, as wide as x and m together.
+pub fn signed_times_less<W: Word>(x: &W, m: &W, less: &W) -> W {
+    let (low, correction) = signed_terms(x, m);
+    // low - correction - less = low + ~correction + ~less.
+    let halves = low.concat(&W::constant(1, 1)).add(&correction.not().concat(&less.not()));
+    halves.named("signed_product_halves").drop_low(1)
+}
+
+/// The product of x without its sign bit, and what that is too large: `m 2^(width - 1)` if the bit is set.
+fn signed_terms<W: Word>(x: &W, m: &W) -> (W, W) {
+    let wide = x.width() + m.width();
+    let low = x.slice(0, x.width() - 1).mul(m).named("unsigned_product").zext(wide);
+    (low, x.msb().repeat(m.width()).and(m).append_zeros(x.width() - 1).zext(wide))
 }
 
 /// `x >> amount`, arithmetic.

@@ -9,8 +9,8 @@ pub struct Signals(Vec<(&'static str, Wire)>);
 
 impl Signals {
     /// Declares these outputs of `m`, in this order. Returns their wires in the module around.
-    pub fn hand_out<const N: usize>(m: &mut Module, scalars: [(&'static str, Wire); N]) -> Signals {
-        scalars.map(|(name, wire)| (name, m.output(name, wire))).into()
+    pub fn hand_out(m: &mut Module, scalars: impl IntoIterator<Item = (&'static str, Wire)>) -> Signals {
+        scalars.into_iter().map(|(name, wire)| (name, m.output(name, wire))).collect()
     }
 
     /// Adds a wire. The first of a name counts.

@@ -6,12 +6,13 @@
 //!  u  m 2^-(WM - 1) 2^-right              the smaller one of w and 1 - w
 //! ```
 //!
-//! The multiplier takes the magnitude of the distance between o and v. Values mostly lie near o: a small magnitude leaves the upper part
-//! of the multiplier at rest, where two's complement would toggle it with every change of sign. The distance uses o cut to v's places
-//! and, where v is above, is one unit less, which saves the carry of a negation. It never exceeds the true distance and is half a unit
-//! less on average on either side. Because `u <= 1/2`, the result lies between o and v, bit for bit.
+//! The multiplier takes `v - o` in v's places, which are no more than a result needs. An average of many keys hardly moves, so that what a cut drops of o would
+//! not average out: o would come to rest up to a place of v beside the mean. So the difference is dithered: a threshold, the same for all lanes,
+//! moves from step to step and rounds it up as often as o's fraction below v's places says. The threshold is the lowest bits of x, where L, a logarithm of the number
+//! of keys, is finer than the tables. Because `u <= 1/2`, the result lies between o and v or half a place of v beyond one of them.
 
-use crate::arith::fixed::{clamp, fixed_to_format, fixed_to_integer, value_to_fixed};
+use crate::arith::fixed::{clamp, fixed_to_format, fixed_to_integer, shift_right_filled, value_to_fixed};
+use crate::arith::fused::signed_times_less;
 use crate::arith::prefix::prefix_sum;
 use crate::attention::factor::{factor_bits, right_bits};
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
@@ -20,7 +21,7 @@ use crate::function;
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::word::bits_for;
 use flashd_spec::config::LaneBits;
-use flashd_spec::numerics::{Numerics, fixed_result_bits};
+use flashd_spec::numerics::{Numerics, dither_bits, fixed_result_bits};
 use std::sync::Arc;
 
 /// Widths of a core with fixed-point lanes.
@@ -36,6 +37,11 @@ pub(crate) fn lane_ident(n: &Numerics) -> String {
 /// The format of o, for the names of units that take exponents of v's format.
 pub(crate) fn result_ident(n: &Numerics) -> String {
     n.formats.o.ident_with("by_", n.formats.v)
+}
+
+/// Width of the threshold: that of the difference, and above it the bit that decides ties.
+pub(crate) fn threshold_bits(n: &Numerics) -> u32 {
+    dither_bits(lane_bits(n)) + 1
 }
 
 /// Accumulator bits that the result is rounded from.
@@ -104,18 +110,36 @@ function! {
 }
 
 function! {
+    /// The borrow by which the difference of v and o is rounded to v's places: it is set as often as o's fraction below them says, and
+    /// never if that is zero, so that equal v and o have no difference.
+    pub struct DitherFunction { numerics: Arc<Numerics> }
+    name(this) = {
+        let LaneBits { o, v, .. } = lane_bits(&this.numerics);
+        format!("dither_{o}_{v}")
+    };
+    doc = "borrow = the low bits of threshold < the bits of o below v's places; up = its top bit.";
+    inputs { o: lane_bits(&this.numerics).o, threshold: threshold_bits(&this.numerics) }
+    outputs { borrow: 1, up: 1 }
+    eval<W> {
+        let bits = dither_bits(lane_bits(&this.numerics));
+        let places = o.top(result_bits(&this.numerics)).slice(0, bits);
+        [threshold.slice(0, bits).lt(&places), threshold.bit(bits)]
+    }
+}
+
+function! {
     /// The accumulator's next value.
     ///
-    /// `even`: a prefix adder forms the distance, whose bits then settle at about the same time. Where its operands are registers that is
+    /// `even`: a prefix adder forms the difference, whose bits then settle at about the same time. Where its operands are registers that is
     /// worth the gates, because the multiplier behind it has fewer glitches.
     pub struct FixedUpdateFunction { numerics: Arc<Numerics>, even: bool }
     name(this) = {
         let LaneBits { o, v, w } = lane_bits(&this.numerics);
         format!("fixed_{}update_{o}_{v}_{w}", if this.even { "even_" } else { "" })
     };
-    doc = "o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right - 1, m}. The distance of o and v is v - t - 1 or\nt - v, t being o cut to v's places; its product is rounded half up. The result lies between o and v.";
+    doc = "o_next = upper ? v - u * y : o + u * y, u = {right - 1, m}, y = v - t - borrow, t being o cut to v's places.\nThe product is rounded to nearest, a tie up or down.";
     inputs {
-        v: lane_bits(&this.numerics).v, o: lane_bits(&this.numerics).o,
+        v: lane_bits(&this.numerics).v, o: lane_bits(&this.numerics).o, borrow: 1, up: 1,
         w: lane_factor_bits(&this.numerics), upper: 1, load: 1
     }
     outputs { o_next: lane_bits(&this.numerics).o }
@@ -125,28 +149,31 @@ function! {
         let (m, right) = (w.slice(0, bits.w), w.drop_low(bits.w));
         // A first key has u = 0 and does not depend on o. The mask shows that to a simulator that starts with
         // an unknown o.
-        let known = load.not();
+        let known = load.not().named("known");
         let wide = bits.v + 1;
         let not_o = o.top(bits.v).and(&known.repeat(bits.v)).not().named("not_o").sext(wide);
-        // v - t - 1 = v + ~t; its complement where it is negative is t - v.
-        let v_wide = v.sext(wide);
-        let difference = if this.even { prefix_sum(&v_wide, &not_o) } else { v_wide.add(&not_o) };
-        let difference = difference.named("difference");
-        let below = difference.msb().named("v_is_below");
-        let distance = difference.slice(0, bits.v).xor(&below.repeat(bits.v)).named("distance");
-        let product = distance.mul(&m).named("product");
+        // v - t - borrow = v + ~t + ~borrow, the last of them carried from a one below the last place.
+        let not_o = not_o.concat(&borrow.not().and(&known)).named("not_o_and_borrow");
+        let v_and_one = v.sext(wide).concat(&W::constant(1, 1));
+        let halves = if this.even { prefix_sum(&v_and_one, &not_o) } else { v_and_one.add(&not_o) };
+        let difference = halves.drop_low(1).named("difference");
+        // One less in the last of the half places of o: a tie is rounded down.
+        let down = up.not().named("down");
+        let product = signed_times_less(&difference, &m, &down);
         // To half places of o: << (low + 1), >> (WM + right - 1).
         let left = half_places_left(bits);
-        let way = product.append_zeros(left.max(0) as u32).shr(&right);
+        let places = match left {
+            1.. => product.concat(&down.repeat(left as u32)).named("half_places"),
+            _ => product,
+        };
+        let way = shift_right_filled(&places, &right, &places.msb());
         let way = way.drop_low((-left).max(0) as u32).named("way_halves");
-        let whole = way.drop_low(1);
-        let whole = whole.zext(whole.width().max(bits.o)).slice(0, bits.o).named("way");
+        let halves = bits.o + 1;
+        let way = way.sext(way.width().max(halves)).slice(0, halves);
         let base = upper.select(&v.append_zeros(low), &o).named("base");
-        // - (way + round) = + ~way + 1 - round.
-        let minus = below.xor(&upper).named("minus");
-        let carry = minus.xor(&way.bit(0)).named("carry");
-        let addend = whole.xor(&minus.repeat(bits.o)).named("addend");
-        [base.concat(&W::constant(1, 1)).add(&addend.concat(&carry)).named("o_next_halves").drop_low(1)]
+        // 2 base + 1 + way, or, as -way = ~way + 1, 2 base - way.
+        let addend = way.xor(&upper.repeat(halves)).named("addend");
+        [base.concat(&W::constant(1, 1)).add(&addend).named("o_next_halves").drop_low(1)]
     }
 }
 
@@ -215,8 +242,13 @@ pub const STAGED_FIXED: LaneKind = LaneKind {
     ..FIXED
 };
 
-const WORDS: &[(&str, &str)] =
-    &[("w", "update"), ("upper", "update"), ("load", "update"), ("result_x", "finish")];
+const WORDS: &[(&str, &str)] = &[
+    ("w", "update"),
+    ("upper", "update"),
+    ("load", "update"),
+    ("threshold", "update"),
+    ("result_x", "finish"),
+];
 
 fn lane_name(kind: &str, n: &Numerics) -> String {
     let LaneBits { o, v, w } = lane_bits(n);
@@ -242,8 +274,8 @@ fn lane(
         let exponent = if to_integers { None } else { inputs.integer_exponent(m) };
         let x = (!integers).then(|| inputs.scalar(m, "x", exponent));
         let accept = staged.then(|| m.input("accept", scalars["accept"]));
-        let [w, upper, load, update, done] =
-            ["w", "upper", "load", "update", "done"].map(|name| inputs.scalar(m, name, exponent));
+        let [w, upper, load, threshold, update, done] = ["w", "upper", "load", "threshold", "update", "done"]
+            .map(|name| inputs.scalar(m, name, exponent));
         let result_x = (!to_integers).then(|| inputs.scalar(m, "result_x", exponent));
 
         let (fixed, outside) = match x {
@@ -256,7 +288,8 @@ fn lane(
         let value = accept.map_or(fixed, |accept| m.register_if("value_q", accept, fixed));
         let o = m.state_if("o_q", lane_bits(n).o, update);
         let step = FixedUpdateFunction { numerics: numerics(), even: staged };
-        let [next] = m.call("step", step, [value, o, w, upper, load]);
+        let [borrow, up] = m.call("dither", DitherFunction { numerics: numerics() }, [o, threshold]);
+        let [next] = m.call("step", step, [value, o, borrow, up, w, upper, load]);
         m.reserve(&["o_q"]);
         let [y] = match result_x {
             Some(x) => m.call("result", FixedToFormatFunction { numerics: numerics() }, [o, x, done]),

@@ -1,5 +1,6 @@
 //! The functions of a step of FLASH-D's weight unit ([`super::weight`]): the next x, the hold decision and the weight.
 
+use super::fixed_lane::threshold_bits;
 use crate::arith::exp::{log2p1_tail, octaves, sigmoid_tail};
 use crate::arith::fixed::clamp;
 use crate::arith::prefix::prefix_sum;
@@ -80,6 +81,19 @@ function! {
             }
         };
         [valid.and(&first.or(&above)), first.not().and(&above)]
+    }
+}
+
+function! {
+    /// The threshold by which fixed-point lanes round their differences.
+    pub struct ThresholdFunction { numerics: Arc<Numerics> }
+    name(this) = format!("threshold_{}", threshold_bits(&this.numerics));
+    doc = "threshold = the lowest bits of x; 0 for a first key.";
+    inputs { x: this.numerics.state_bits() + 1, first: 1 }
+    outputs { threshold: threshold_bits(&this.numerics) }
+    eval<W> {
+        let bits = threshold_bits(&this.numerics);
+        [first.not().repeat(bits).and(&x.slice(0, bits))]
     }
 }
 

@@ -14,7 +14,9 @@
 //! an error of at most a 32nd of v's last place, zero on average. Because every channel fills its range, v needs a bit less than
 //! under one exponent for all. `docs/theory/lanes.md` compares the forms that were measured.
 
-use super::fixed_lane::{FixedToFormatFunction, FixedUpdateFunction, lane_bits, lane_factor, lane_ident};
+use super::fixed_lane::{
+    DitherFunction, FixedToFormatFunction, FixedUpdateFunction, lane_bits, lane_factor, lane_ident,
+};
 use crate::arith::fixed::{clamp, shift_right_filled, shift_with_guard};
 use crate::arith::{canonical, unpack};
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
@@ -139,11 +141,12 @@ pub const STAGED_RANGED: LaneKind = LaneKind {
     name: |n| lane_name("flash_d_staged_ranged_lane", n),
     lane: |around, name, n, inputs| lane(around, name, n, inputs, true),
     flags: &[("reads", "accept"), ("update", "update")],
-    words: &[WORDS[0], WORDS[1], WORDS[2], ("loads", "reads")],
+    words: &[WORDS[0], WORDS[1], WORDS[2], WORDS[3], ("loads", "reads")],
     ..RANGED
 };
 
-const WORDS: &[(&str, &str)] = &[("w", "update"), ("upper", "update"), ("load", "update")];
+const WORDS: &[(&str, &str)] =
+    &[("w", "update"), ("upper", "update"), ("load", "update"), ("threshold", "update")];
 
 fn lane_name(kind: &str, n: &Numerics) -> String {
     let LaneBits { o, v, w } = lane_bits(n);
@@ -160,7 +163,8 @@ fn lane(
     let kind = if staged { STAGED_RANGED } else { RANGED };
     let doc = "One element of o in fixed point, relative to the largest exponent read: o <- o + w * (v - o), when update.";
     around.part(name, Tag::module((kind.name)(n), doc), |m| {
-        let (v, [w, upper, load, update, done]) = inputs.enter(m, ["w", "upper", "load", "update", "done"]);
+        let (v, [w, upper, load, threshold, update, done]) =
+            inputs.enter(m, ["w", "upper", "load", "threshold", "update", "done"]);
         let early = staged.then(|| ["accept", "loads"].map(|name| m.input(name, inputs.scalars[name])));
         let restore = restore_ports(m, "state_o", inputs.restore)
             .map(|(restore, state)| (restore, m.call(("state", 0), parts(n), [state])));
@@ -200,7 +204,9 @@ fn lane(
         let o = m.state_if("o_q", lane_bits(n).o, update);
         let [aligned] = m.call("align", RangedAlignFunction { numerics: n.clone() }, [o, rises, right]);
         let step = FixedUpdateFunction { numerics: n.clone(), even: staged };
-        let [next] = m.call("step", step, [value, aligned, w, upper, load]);
+        let dither = DitherFunction { numerics: n.clone() };
+        let [borrow, up] = m.call("dither", dither, [aligned, threshold]);
+        let [next] = m.call("step", step, [value, aligned, borrow, up, w, upper, load]);
         let [y] = m.call("result", FixedToFormatFunction { numerics: n.clone() }, [o, e, done]);
         let next = match restore {
             Some(restore) => choose(m, "restored", next, restore),

@@ -18,7 +18,7 @@
 use super::hold_budget::{hold_budget, room_bits};
 use super::lse_step::{
     ExpArgumentFunction, HoldDecisionFunction, Log2p1TailFunction, ScoreDifferenceFunction,
-    ScoreStepFunction, SigmoidWeightFunction, UpperFunction,
+    ScoreStepFunction, SigmoidWeightFunction, ThresholdFunction, UpperFunction,
 };
 use crate::attention::factor::FactorForm;
 use crate::attention::partial::{LogSumExpFunction, LseRestoreFunction};
@@ -73,6 +73,10 @@ pub fn lse_weight(
         let [x_next] = m.call("difference", difference, [base, tail, grows, first_q]);
         let [w] = m.call("sigmoid", SigmoidWeightFunction { numerics: numerics(), form }, [t, weight_first]);
         let [upper] = m.call("side", UpperFunction {}, [negative, weight_first]);
+        let threshold = n.lane.map(|_| {
+            let function = ThresholdFunction { numerics: numerics() };
+            m.call(("threshold", 0), function, [x, weight_first])[0]
+        });
 
         // Distribution stage.
         let w_q = m.register_if("w_q", update, w);
@@ -80,6 +84,7 @@ pub fn lse_weight(
         let load_q = m.register("load_q", weight_first);
         let late_step = (!early_value).then(|| m.register_reset(("late_step_q", 0), 0, step_q));
         let late_update = m.register_reset("late_update_q", 0, update);
+        let threshold = threshold.map(|wire| ("threshold", m.register_if(("threshold_q", 0), update, wire)));
 
         let (mut next, mut lse) = ([x_next, score_q], None);
         if let Some(partial) = &partial {
@@ -104,7 +109,7 @@ pub fn lse_weight(
         let step = m.output("step", late_step.unwrap_or(step_q));
         let reads = m.output("reads", if early_value { update } else { late_update });
         let scalars = [("update", late_update), ("w", w_q), ("upper", upper_q), ("load", load_q)];
-        let scalars = Signals::hand_out(m, scalars);
+        let scalars = Signals::hand_out(m, scalars.into_iter().chain(threshold));
 
         m.watch("argument", x_next);
         m.watch_output("weight_valid", "step");

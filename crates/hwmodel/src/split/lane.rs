@@ -225,10 +225,10 @@ fn factor_merge(
 }
 
 fn fixed(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operands) -> Wire {
-    // `low`, because no merge is a first key.
+    // `low`, because accumulators have no places below, and no merge is a first key.
     let [low] = m.call("low", LowFunction {}, []);
     let step = FixedUpdateFunction { numerics: Arc::new(merge_numerics(n)), even: false };
-    m.call("step", step, [v, o, w, upper, low])[0]
+    m.call("step", step, [v, o, low, low, w, upper, low])[0]
 }
 
 function! {
@@ -263,7 +263,7 @@ fn ranged(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Oper
 
 fn fa2(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operands) -> Wire {
     let f = merge_formats(n, n.product);
-    // `low`, because no merge is a first key.
+    // `low`, because accumulators have no places below, and no merge is a first key.
     let [low] = m.call("low", LowFunction {}, []);
     // One of both factors is 1: the exponential multiplies the part whose maximum is smaller.
     let [multiplicand, addend] = m.call("operands", LaneOperandsFunction { formats: f }, [low, upper, o, v]);

@@ -45,7 +45,7 @@ fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
         CoreConfig { lane: Some(LaneBits { o: 12, v: 9, w: 4 }), hold: Some(Hold::None), ..fixed.clone() },
         CoreConfig { lane: Some(LaneBits { o: 24, v: 10, w: 12 }), segments: 32, ..fixed.clone() },
         CoreConfig {
-            lane: Some(LaneBits { o: 14, v: 14, w: 8 }),
+            lane: Some(LaneBits { o: 15, v: 14, w: 8 }),
             score_fraction_bits: 10,
             state_fraction_bits: Some(10),
             ..fixed

@@ -189,9 +189,8 @@ pub static ABOUT: &[About] = &[
         field: "lane",
         group: Group::Precision,
         short: "",
-        why: "Default for FLASH-D: 23,13,9 in bf16 and 20,11,6 in fp8-e4m3, with which the largest error on \
-    65,536 equal scores is no larger than FA2's. Sequences of a few hundred keys do with 18,14,9 and 14,10,5, which are 4 and 10 % \
-    smaller.",
+        why: "The default follows from the format and max_keys. It keeps the rule of equal error over that many keys; fewer \
+    bits are smaller and lose more.",
     },
     About {
         field: "value_stage",

@@ -162,32 +162,28 @@ impl WidestScalar {
 /// Slack of the lazy reference, as in FlashAttention-4: o and l are rescaled for a score more than 8 octaves, a factor of 256, above it.
 pub const LAZY_SLACK: u32 = 8;
 
-/// Bits of O beyond G for p significand bits: one beyond p, and another one from fp16's 11 bits on, whose results resolve more of the roundings.
-fn sum_beyond_keys(p: u32) -> u32 {
-    p + 1 + u32::from(p >= 11)
+/// A bit more for fp16's 11 bits, whose results resolve more of the roundings.
+fn fine(p: u32) -> u32 {
+    u32::from(p >= 11)
 }
 
 /// Widths of FLASH-D's fixed-point lanes for values and results of p significand bits and `2^G` keys. They keep the rule of equal error at N keys
 /// (`flashd_study::equal_error`; docs/theory/widths.md has the errors).
 ///
 /// - O: a step of 1/N of a difference moves o by some units, and N roundings add up like a random walk; for few keys, more than the result's rounding leaves.
-/// - V: o hardly moves near the end of N keys, so what the difference drops of o does not average out. The mean of N random values is about
-///   `2^(-G/2)` of them.
-/// - W: one bit more than p, so that rounding the weight costs less than rounding the result; for many keys more, because products of a weight that stays the
-///   same for many keys round alike.
+/// - V: the difference in these places is dithered, so that on average it has those of the dither too. The mean of N random values is about `2^(-G/2)` of them.
+/// - W: for more than 1,024 keys one bit more than p, so that rounding the weight costs less than rounding the result.
 fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
-    // Values of integers fill their range in every channel, and the result has more bits than they.
-    let (p, spare) = match ships_fixed(formats) {
-        true => (formats.v.precision(), 1),
-        false => (formats.lane_precision(), 0),
+    // Integers have the same last place in every channel, and the result has more bits than they.
+    let p = match ships_fixed(formats) {
+        true => formats.v.precision() - 1,
+        false => formats.lane_precision(),
     };
-    let (g, half) = (key_bits, key_bits / 2);
-    // V rounds half a bit up where G is odd, and for many keys O with it.
-    let walk = if g > 12 { g.next_multiple_of(2) } else { g.max(7) };
+    let (g, half, fine) = (key_bits, key_bits / 2, fine(p));
     LaneBits {
-        o: (walk + sum_beyond_keys(p).max(half.saturating_sub(1))).clamp(12, WIDEST_LANE_SUM),
-        v: (g.div_ceil(2) + (p - spare).max(6)).max(p + 4).min(WIDEST_LANE_VALUE),
-        w: (p + 1).max(half).clamp(6, WIDEST_LANE_WEIGHT),
+        o: (g.max(7) + (p + 2 + fine).max(half.saturating_sub(1))).clamp(12, WIDEST_LANE_SUM),
+        v: (p + fine + g.div_ceil(2)).saturating_sub(4).max(p + 4).clamp(8, WIDEST_LANE_VALUE),
+        w: (p + u32::from(g > 10 || ships_fixed(formats))).clamp(3, WIDEST_LANE_WEIGHT),
     }
 }
 
@@ -203,7 +199,7 @@ fn flash_d_fixed_lane(formats: Formats, key_bits: u32) -> LaneBits {
 fn fa2_lane(formats: Formats, key_bits: u32) -> LaneBits {
     let p = formats.lane_precision();
     LaneBits {
-        o: (key_bits.max(7) + sum_beyond_keys(p).max(6) + u32::from(key_bits > 16)).min(WIDEST_LANE_SUM),
+        o: (key_bits.max(7) + (p + 1 + fine(p)).max(6) + u32::from(key_bits > 16)).min(WIDEST_LANE_SUM),
         v: (p + 6).min(WIDEST_LANE_VALUE),
         w: p.clamp(3, WIDEST_LANE_WEIGHT),
     }

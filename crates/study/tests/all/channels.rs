@@ -32,7 +32,6 @@ fn float_lanes_keep_small_channels_and_a_common_exponent_does_not() {
             fixed.large,
             fixed.factor
         );
-        // These lanes hold a factor of 64.
         if fixed.factor >= 256 {
             assert!(fixed.over_fa2 > Some(3.0), "{:?} {}: {:?}", fixed.large, fixed.factor, fixed.over_fa2);
         } else if fixed.factor == 1 {
@@ -40,7 +39,7 @@ fn float_lanes_keep_small_channels_and_a_common_exponent_does_not() {
         }
         assert!(fixed.worst >= fixed.mean);
     }
-    assert_eq!(all[0].cores[0].configuration.channel_spread(), Some(64.0));
+    assert_eq!(all[0].cores[0].configuration.channel_spread(), Some(4.0));
     assert_eq!(CoreConfig::new(Design::Fa2, D, format).channel_spread(), None);
 }
 

@@ -55,7 +55,7 @@ fn shipped_cores_hold_up_to_131072_keys() {
         for log in 1..=17 {
             let [flash_d, fa2] = cores(format, 1 << log);
             check(&[fa2], Parts::Whole);
-            // FLASH-D in fp16 has more than twice the mean error where scores are equal and values have no mean: its weight has 12 bits.
+            // FLASH-D in fp16 has more than twice the mean error where scores are equal and values have no mean: its accumulator has 30 bits.
             if format != Format::FP16 || log <= 14 {
                 check(&[flash_d], Parts::Whole);
             }

@@ -58,21 +58,22 @@ pub fn fixed_value(format: Format, v: u64, x: i128, bits: u32) -> (i128, bool) {
     (sign * (m + g).min(largest), false)
 }
 
+/// The places of o below v's that a dither of as many bits is compared with.
+pub const DITHER: u32 = 8;
+
 /// FLASH-D's fixed-point update, on two's complement numbers.
-pub fn fixed(scalar: &Scalar, o: i128, v: i128, (m, right): (i128, i128), upper: bool) -> i128 {
+pub fn fixed(scalar: &Scalar, o: i128, v: i128, (m, right, x): (i128, i128, i128), upper: bool) -> i128 {
     let bits = scalar.config.lane_bits();
     let kk = bits.o - bits.v;
-    let short = o >> kk;
-    // At most the distance of o and v: the bits of o below v's last place do not count.
-    let (up, distance) = if v > short { (true, v - short - 1) } else { (false, short - v) };
-    let q2 = down((distance * m) << (kk + 1), i128::from(bits.w) - 1 + right);
+    let places = DITHER.min(kk);
+    let low = |x: i128| x.rem_euclid(1 << places);
+    let rest = low(o >> (kk - places));
+    let y = v - (o >> kk) - i128::from(low(x) < rest);
+    // Ties are rounded up or down by the next bit of x.
+    let tie = 1 - ((x >> places) & 1);
+    let q2 = down(((y * m) << (kk + 1)) - tie, i128::from(bits.w) - 1 + right);
     let way = (q2 + 1) >> 1;
-    let new = match (upper, up) {
-        (false, true) => o + way,
-        (false, false) => o - way,
-        (true, true) => (v << kk) - way,
-        (true, false) => (v << kk) + way,
-    };
+    let new = if upper { (v << kk) - way } else { o + way };
     assert!(new.abs() < 1 << (bits.o - 1), "o leaves its bits");
     new
 }
@@ -94,7 +95,7 @@ pub fn ranged(scalar: &Scalar, (o, e): (i128, i128), v: u64, first: bool) -> (i1
     if first || x <= e {
         return (o, if first { x } else { e });
     }
-    let cut = bits.o.saturating_sub(bits.v + 4);
+    let cut = bits.o.saturating_sub(bits.v + DITHER);
     let kept = down(o, i128::from(cut) + x - e);
     let half = if cut == 0 { 0 } else { 1 << (cut - 1) };
     ((kept << cut) + half, x)
@@ -167,18 +168,20 @@ impl Lanes {
             (*o, self.overflow) = match lane {
                 Lane::Hold => (*o, self.overflow),
                 Lane::Rounded { u, upper } => (rounded(scalar, bits, v, u, upper).into(), false),
-                Lane::Blend { m, right, upper } if is_ranged => {
+                Lane::Blend { m, right, upper, x } if is_ranged => {
                     let first = m == 0 && upper;
                     let before;
                     (before, *e) = ranged(scalar, (*o, *e), v, first);
                     let (v, _) = fixed_value(scalar.n.formats.v, v, *e, scalar.config.lane_bits().v);
-                    (fixed(scalar, before, v, (m, right), upper), false)
+                    (fixed(scalar, before, v, (m, right, x), upper), false)
                 }
-                Lane::Blend { m, right, upper } if is_fixed => {
-                    let (v, over) = fixed_value(scalar.n.formats.v, v, x, scalar.config.lane_bits().v);
-                    (fixed(scalar, *o, v, (m, right), upper), self.overflow | over)
+                Lane::Blend { m, right, upper, x } if is_fixed => {
+                    let (v, over) = fixed_value(scalar.n.formats.v, v, self.x, scalar.config.lane_bits().v);
+                    (fixed(scalar, *o, v, (m, right, x), upper), self.overflow | over)
                 }
-                Lane::Blend { m, right, upper } => (fused(scalar, bits, v, (m, right), upper).into(), false),
+                Lane::Blend { m, right, upper, .. } => {
+                    (fused(scalar, bits, v, (m, right), upper).into(), false)
+                }
                 Lane::Shift { m, shift, delta } => {
                     let o = rescaled(scalar.n.accumulator, bits, delta);
                     (scaled(scalar, o, v, (m, shift), false).into(), false)
@@ -215,7 +218,7 @@ impl Lanes {
             return match config.update() {
                 Some(Update::Fixed | Update::Ranged) => {
                     // The result has four bits more than a value.
-                    let cut = bits.o.saturating_sub(bits.v + 4);
+                    let cut = bits.o.saturating_sub(bits.v + DITHER);
                     Dyadic { mantissa: o >> cut, exponent: unit + cut as i32 }.round(format)
                 }
                 // A zero keeps its sign.

@@ -134,7 +134,8 @@ fn vary(rng: &mut crate::common::Rng, config: &mut CoreConfig) {
     }
     if config.has_fixed_lanes() {
         let o = rng.random_range(8..=28);
-        let v = rng.random_range(4..=o.min(20));
+        let widest = if config.design() == Design::FlashD { o - 1 } else { o };
+        let v = rng.random_range(4..=widest.min(20));
         config.lane = Some(LaneBits { o, v, w: rng.random_range(3..=12) });
     } else {
         let wide = Some(Accumulator::Float(if f < 10 { Format::BF16 } else { Format::FP32 }));

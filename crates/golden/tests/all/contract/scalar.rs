@@ -15,11 +15,12 @@ pub enum Lane {
         u: u64,
         upper: bool,
     },
-    /// FLASH-D, with a factor `m 2^-(WM-1) 2^-right`.
+    /// FLASH-D, with a factor `m 2^-(WM-1) 2^-right`, at `x = s - L`.
     Blend {
         m: i128,
         right: i128,
         upper: bool,
+        x: i128,
     },
     /// FA2: `o + v e` or, `moved`, `o e + v`, with `e = m 2^-shift`.
     Scale {
@@ -247,7 +248,7 @@ impl<'a> Scalar<'a> {
             self.room = 1 << 16;
             let lane = match rounded {
                 true => Lane::Rounded { u: 0, upper: true },
-                false => Lane::Blend { m: 0, right: 0, upper: true },
+                false => Lane::Blend { m: 0, right: 0, upper: true, x: 0 },
             };
             return Outcome { s, x: 0, w: 0, upper: false, lane, overflow: false };
         };
@@ -266,7 +267,7 @@ impl<'a> Scalar<'a> {
             return Outcome { s, x, w: u.into(), upper, lane: Lane::Rounded { u, upper }, overflow: false };
         }
         let (m, right) = significand(value, b + 1, k.into(), wm);
-        let lane = Lane::Blend { m, right, upper };
+        let lane = Lane::Blend { m, right, upper, x };
         Outcome { s, x, w: right << wm | m, upper, lane, overflow: false }
     }
 

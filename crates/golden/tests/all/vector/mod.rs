@@ -251,7 +251,7 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
             });
         }
     }
-    for (o, v, w) in [(14, 10, 5), (18, 14, 9), (23, 14, 12), (28, 20, 12), (28, 8, 3), (9, 9, 4)] {
+    for (o, v, w) in [(14, 10, 5), (18, 14, 9), (23, 14, 12), (28, 20, 12), (28, 8, 3), (10, 9, 4)] {
         cores.push(CoreConfig { lane: Some(LaneBits { o, v, w }), ..flash_d.clone() });
     }
     for (integer, fraction, state) in [(6, 8, 14), (12, 14, 24), (9, 10, 20)] {

@@ -75,7 +75,7 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
         cores.push(CoreConfig { hold: Some(hold), ..core.clone() });
     }
     // Values with fewer bits than the format's significand, and accumulators of which the result drops no bits.
-    for (o, v, w) in [(14, 10, 5), (23, 14, 9), (28, 20, 12), (28, 8, 3), (9, 9, 4)] {
+    for (o, v, w) in [(14, 10, 5), (23, 14, 9), (28, 20, 12), (28, 8, 3), (10, 9, 4)] {
         cores.push(CoreConfig { lane: Some(LaneBits { o, v, w }), masks: true, ..core.clone() });
     }
     cores.retain(|core| core.validate().is_ok());

@@ -107,6 +107,9 @@ fn update(config: &CoreConfig, lane: LaneRows) -> Group {
         ],
     );
     g.add(Number, &[("group_0.w_q.q", "factor: w or 1 - w")]);
+    if config.has_fixed_lanes() {
+        g.add(Bits, &[("group_0.threshold_q.q", "dither of v - o: low bits of x")]);
+    }
     if config.has_value_exponent() && !config.value_stage() {
         g.add(Bits, RANGE);
     }

@@ -142,6 +142,11 @@ pub(in crate::wave) const LANE_FACTOR: &[Row] = &[
     ("group.w_q", LaneFactor),
     ("lane.w", LaneFactor),
     ("lane.step.w", LaneFactor),
+    ("threshold", Bits),
+    ("threshold.x", Bits),
+    ("threshold.y", Bits),
+    ("threshold_q", Bits),
+    ("lane.dither.o", Bits),
 ];
 
 /// FLASH-D's weight rounded to a format.
