@@ -103,7 +103,7 @@ impl Merge {
         let argument = self.base2.reduce_cut(x, fraction);
         let l = la.max(lb) + self.base2.growth(argument, fraction);
         let scalars = [l as u64 & ones(bits), a.scalars[1].min(b.scalars[1])];
-        // Accumulators have no places below those of the difference.
+        // The difference of two accumulators is exact, so nothing is dithered.
         let factor =
             |bits: u32| BlendOp { dither: 0, ..FactorWeight(bits).update(&self.base2, x, argument).1 };
         let o = match self.config.kind().arithmetic {

@@ -6,6 +6,7 @@ use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::LaneBits;
 use flashd_spec::format::{Format, Formats};
 use flashd_spec::numerics::{dither_bits, fixed_result_bits};
+use std::marker::PhantomData;
 use std::ops::{Add, BitAnd, BitXor, Mul, Shl, Shr, Sub};
 
 /// An integer type that holds every number of a step.
@@ -46,6 +47,51 @@ impl Word for i64 {
     }
 }
 
+/// A step of fixed-point accumulators of `lane.o` bits with values of `lane.v` bits, relative to the same power of two.
+pub(super) struct FixedUpdate<W> {
+    upper: bool,
+    m: W,
+    /// Shifts of the product, which keeps one bit below the accumulator's last place.
+    left: u32,
+    right: u32,
+    /// Bits of the accumulator below a value's, those of them that are dithered, and those below them.
+    below: u32,
+    places: u32,
+    cut: u32,
+    dither: W,
+    /// 1: a tie is rounded down.
+    down: W,
+    one: W,
+}
+
+impl<W: Word> FixedUpdate<W> {
+    #[inline(always)]
+    pub(super) fn new(bits: LaneBits, BlendOp { u, upper, dither }: BlendOp) -> Self {
+        let (below, places) = (bits.o - bits.v, dither_bits(bits));
+        FixedUpdate {
+            upper,
+            m: W::low(u.m as i64),
+            left: (below + 1).saturating_sub(u.shift()),
+            right: u.shift().saturating_sub(below + 1).min(W::BITS - 1),
+            below,
+            places,
+            cut: below - places,
+            dither: W::low((dither & ones(places)) as i64),
+            down: W::low(1 - (dither >> places & 1) as i64),
+            one: W::low(1),
+        }
+    }
+
+    /// The next accumulator.
+    #[inline(always)]
+    pub(super) fn next(&self, o: W, v: W) -> W {
+        let difference = ((v << self.places) + self.dither - (o >> self.cut)) >> self.places;
+        let halves = (((difference * self.m) << self.left) - self.down) >> self.right;
+        let way = (halves + self.one) >> 1;
+        if self.upper { (v << self.below) - way } else { o + way }
+    }
+}
+
 /// Fixed-point lanes with accumulators and values in words.
 #[derive(Clone)]
 pub(crate) struct FixedLanes<W> {
@@ -53,15 +99,15 @@ pub(crate) struct FixedLanes<W> {
     format: Format,
     output: Rounder<f64>,
     bits: LaneBits,
-    /// Bits of the accumulator that differences and the result drop.
+    /// Low bits of the accumulator that the result drops.
     cut: u32,
-    one: W,
+    words: PhantomData<W>,
 }
 
 impl<W: Word> FixedLanes<W> {
     pub(crate) fn new(formats: Formats, bits: LaneBits) -> Self {
         let cut = bits.o - fixed_result_bits(bits);
-        FixedLanes { format: formats.v, output: Rounder::new(formats.o), bits, cut, one: W::low(1) }
+        FixedLanes { format: formats.v, output: Rounder::new(formats.o), bits, cut, words: PhantomData }
     }
 
     /// Whether the words hold the difference times the factor, and twice the accumulator.
@@ -89,25 +135,8 @@ impl<W: Word + 'static> Lanes for FixedLanes<W> {
 
     #[inline(always)]
     fn step(&self, op: BlendOp, o: &mut [W], v: &[W]) -> u64 {
-        let LaneBits { o: o_bits, v: v_bits, .. } = self.bits;
-        let (below, one, places, cut) = (o_bits - v_bits, self.one, dither_bits(self.bits), self.cut);
-        let (m, right) = (W::low(op.u.m as i64), op.u.shift());
-        let dither = W::low((op.dither & ones(places)) as i64);
-        // A tie is rounded up or down.
-        let down = W::low(1 - (op.dither >> places & 1) as i64);
-        // The product keeps one bit below the accumulator's last place.
-        let (left, right) = ((below + 1).saturating_sub(right), right.saturating_sub(below + 1));
-        let right = right.min(W::BITS - 1);
-        // u (v - o), rounded.
-        let way = |o: W, v: W| {
-            let difference = ((v << places) + dither - (o >> cut)) >> places;
-            (((((difference * m) << left) - down) >> right) + one) >> 1
-        };
-        if op.upper {
-            o.iter_mut().zip(v).for_each(|(o, &v)| *o = (v << below) - way(*o, v));
-        } else {
-            o.iter_mut().zip(v).for_each(|(o, &v)| *o = *o + way(*o, v));
-        }
+        let update = FixedUpdate::new(self.bits, op);
+        o.iter_mut().zip(v).for_each(|(o, &v)| *o = update.next(*o, v));
         0
     }
 

@@ -1,11 +1,12 @@
 //! FLASH-D's update, (12), in fixed point, with each lane relative to the largest exponent that it has read.
 
+use super::fixed::FixedUpdate;
 use super::{BlendOp, FloatEnding, Lanes};
 use crate::round::{Rounder, biased_exponent, decode, pow2};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::LaneBits;
 use flashd_spec::format::{Format, Formats, Subnormals};
-use flashd_spec::numerics::{dither_bits, fixed_result_bits};
+use flashd_spec::numerics::fixed_result_bits;
 
 /// An accumulator: `o 2^-(OW - 1)` in units of `2^(exponent - bias + 1)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub(crate) struct RangedLanes {
     format: Format,
     output: Rounder<f64>,
     bits: LaneBits,
-    /// Low bits of the accumulator that differences and the result drop, and that are replaced by a half when the exponent grows.
+    /// Low bits of the accumulator that the result drops, and that are replaced by a half when the exponent grows.
     cut: u32,
 }
 
@@ -52,25 +53,13 @@ impl RangedLanes {
         RangedLanes { format: formats.v, output: Rounder::new(formats.o), bits, cut }
     }
 
-    /// The next accumulator. `o` and `v` are relative to the same exponent, with `lane.o` and `lane.v` bits.
-    fn blend(&self, BlendOp { u, upper, dither }: BlendOp, o: i64, v: i64) -> i64 {
-        let (below, places) = (self.bits.o - self.bits.v, dither_bits(self.bits));
-        let dithered = (v << places) | (dither & ones(places)) as i64;
-        let difference = (dithered - (o >> self.cut)) >> places;
-        // In half ulps of o. A tie is rounded up or, one bit further below, down.
-        let down = 1 - (dither >> places & 1) as i64;
-        let halves = (((difference * u.m as i64) << (below + 1)) - down) >> u.shift().min(62);
-        let way = (halves + 1) >> 1;
-        if upper { (v << below) - way } else { o + way }
-    }
-
     /// Merges the accumulators of two parts: aligns both to the larger exponent, rounding down, and blends them. These lanes have
     /// values as wide as accumulators.
     pub(crate) fn merge(&self, op: BlendOp, a: u64, b: u64) -> u64 {
         let (a, b) = (self.accumulator(a), self.accumulator(b));
         let exponent = a.exponent.max(b.exponent);
         let aligned = |part: Ranged| part.o >> (exponent - part.exponent).min(63);
-        self.bits(Ranged { o: self.blend(op, aligned(a), aligned(b)), exponent })
+        self.bits(Ranged { o: FixedUpdate::new(self.bits, op).next(aligned(a), aligned(b)), exponent })
     }
 }
 
@@ -88,6 +77,7 @@ impl Lanes for RangedLanes {
         let v_bits = self.bits.v;
         // Only a first key has a factor of zero.
         let loads = op.upper && op.u.m == 0;
+        let update = FixedUpdate::new(self.bits, op);
         for (old, v) in o.iter_mut().zip(v) {
             let exponent = if loads { v.exponent } else { old.exponent.max(v.exponent) };
             // The significand is below 2, and an ulp of the operand is 2^(2 - VW).
@@ -100,7 +90,7 @@ impl Lanes for RangedLanes {
                 // The upper bits, shifted, and half of their ulp.
                 _ => (((old.o >> self.cut) >> moved.min(63)) << self.cut) + (1 << self.cut >> 1),
             };
-            *old = Ranged { o: self.blend(op, before, value), exponent };
+            *old = Ranged { o: update.next(before, value), exponent };
         }
         0
     }

@@ -64,7 +64,7 @@ impl BlendLanes {
         v << (self.places & 31)
     }
 
-    /// The accumulator that an operand of [`BlendLanes::value`] stands for.
+    /// The accumulator after a first key, from its operand of [`BlendLanes::value`].
     #[inline(always)]
     pub(crate) fn loaded(&self, operand: i32) -> i32 {
         operand << (self.cut & 31)
