@@ -7,7 +7,7 @@ use flashd_generator::{
 use flashd_hwmodel::netlist::is_keyword;
 use flashd_hwmodel::units::FormatUnit;
 use flashd_spec::config::{
-    ArrayConfig, CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, SplitConfig, WrapperConfig,
+    ArrayConfig, CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, KINDS, SplitConfig, WrapperConfig,
 };
 use flashd_spec::format::Format;
 use std::collections::{BTreeMap, BTreeSet};
@@ -357,6 +357,40 @@ fn inputs_are_as_wide_as_what_is_read() {
         if line.contains("lint_off UNUSEDSIGNAL") {
             let signal = lines.next().unwrap();
             assert!(!signal.contains("input") || signal == "    input  wire [255:0] x,", "{signal}");
+        }
+    }
+}
+
+/// Integer values with integer results need no exponent, in any datapath: a module has no input for what it does not read.
+#[test]
+fn modules_read_every_input_of_integers() {
+    let int8 = Format::INT8;
+    for kind in KINDS {
+        for v in [int8, Format::INT4] {
+            let core = CoreConfig {
+                v_format: Some(v),
+                o_format: Some(int8),
+                ..CoreConfig::with_datapath(kind.datapath, 4, int8)
+            };
+            if core.validate().is_err() {
+                continue;
+            }
+            let mut files = core_files(&core).unwrap();
+            let split = SplitConfig::new(core, 2);
+            if split.validate().is_ok() {
+                files.append(&mut split_files_in(&split, &Emission::default()).unwrap());
+            }
+            for file in files.iter().filter(|file| file.text.contains("\nmodule ")) {
+                for module in file.text.split("\nmodule ").skip(1) {
+                    let name = module.split_whitespace().next().unwrap();
+                    for line in module.lines().filter(|line| line.starts_with("    input  wire")) {
+                        let port = line.trim_end_matches([',', '\n']).split_whitespace().last().unwrap();
+                        let word = |c: char| !(c.is_alphanumeric() || c == '_');
+                        let times = module.split(word).filter(|&word| word == port).count();
+                        assert!(times > 1, "{}: {name} does not read {port}", split.core.name());
+                    }
+                }
+            }
         }
     }
 }

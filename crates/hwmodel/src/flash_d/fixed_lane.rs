@@ -216,6 +216,16 @@ pub(crate) fn integers_to_integers(n: &Numerics) -> bool {
     n.formats.v.is_integer() && n.formats.o.is_integer()
 }
 
+/// Rounds an accumulator to the result, relative to `2^(x - bias + 1)`; integers of integers need no x.
+pub(crate) fn lane_result(m: &mut Module, n: &Arc<Numerics>, o: Wire, x: Option<Wire>, done: Wire) -> Wire {
+    let numerics = n.clone();
+    let [y] = match x.filter(|_| !integers_to_integers(n)) {
+        Some(x) => m.call("result", FixedToFormatFunction { numerics }, [o, x, done]),
+        None => m.call("result", FixedToIntegerFunction { numerics }, [o, done]),
+    };
+    y
+}
+
 /// Calls [`LaneFactorFunction`] for the lanes of a group.
 pub(crate) fn lane_factor(m: &mut Module, n: &Arc<Numerics>, w: Wire) -> Wire {
     m.call("factor", LaneFactorFunction { numerics: n.clone() }, [w])[0]
@@ -291,10 +301,7 @@ fn lane(
         let [borrow, up] = m.call("dither", DitherFunction { numerics: numerics() }, [o, threshold]);
         let [next] = m.call("step", step, [value, o, borrow, up, w, upper, load]);
         m.reserve(&["o_q"]);
-        let [y] = match result_x {
-            Some(x) => m.call("result", FixedToFormatFunction { numerics: numerics() }, [o, x, done]),
-            None => m.call("result", FixedToIntegerFunction { numerics: numerics() }, [o, done]),
-        };
+        let y = lane_result(m, n, o, result_x, done);
         let outputs = LaneOutputs {
             o: m.output("o", y),
             outside: outside.map(|outside| m.output("outside", outside)),

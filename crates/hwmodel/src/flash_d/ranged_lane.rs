@@ -15,7 +15,7 @@
 //! under one exponent for all. `docs/theory/lanes.md` compares the forms that were measured.
 
 use super::fixed_lane::{
-    DitherFunction, FixedToFormatFunction, FixedUpdateFunction, lane_bits, lane_factor, lane_ident,
+    DitherFunction, FixedUpdateFunction, lane_bits, lane_factor, lane_ident, lane_result,
 };
 use crate::arith::fixed::{clamp, shift_right_filled, shift_with_guard};
 use crate::arith::{canonical, unpack};
@@ -207,7 +207,7 @@ fn lane(
         let dither = DitherFunction { numerics: n.clone() };
         let [borrow, up] = m.call("dither", dither, [aligned, threshold]);
         let [next] = m.call("step", step, [value, aligned, borrow, up, w, upper, load]);
-        let [y] = m.call("result", FixedToFormatFunction { numerics: n.clone() }, [o, e, done]);
+        let y = lane_result(m, n, o, Some(e), done);
         let next = match restore {
             Some(restore) => choose(m, "restored", next, restore),
             None => next,

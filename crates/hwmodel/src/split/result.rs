@@ -83,10 +83,13 @@ fn ranged(m: &mut Module, n: &Arc<Numerics>, o: &[Wire], [done, empty]: [Wire; 2
     let [done, empty] = m.input_each([("done", done), ("empty", empty)]);
     let [shows] = m.call("shows", UnmaskedFunction {}, [done, empty]);
     let parts = RangedPartsFunction { numerics: n.clone() };
-    let convert = FixedToFormatFunction { numerics: n.clone() };
     let lane = |(i, o)| {
         let [o, x] = m.call(("parts", i), parts.clone(), [o]);
-        m.call(("convert", i), convert.clone(), [o, x, shows])[0]
+        let numerics = n.clone();
+        match integers_to_integers(n) {
+            true => m.call(("convert", i), FixedToIntegerFunction { numerics }, [o, shows])[0],
+            false => m.call(("convert", i), FixedToFormatFunction { numerics }, [o, x, shows])[0],
+        }
     };
     o.into_iter().enumerate().map(lane).collect()
 }
