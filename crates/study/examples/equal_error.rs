@@ -39,6 +39,7 @@ fn main() {
                 of(&|s, v| s == "sink" && v != "gaussian"),
                 of(&|_, v| v == "gaussian"),
             );
+            println!("ALL {} {:.4} {:.3} {:.3}", core.name(), j.mean, j.worst_mean, j.worst_max);
             for k in j.kinds.iter().filter(|_| verbose) {
                 println!(
                     "   {:8} {:12} {:6}: ref {:.5} {:.5} % core {:.5} {:.5} % ratio {:.2} {:.2}",

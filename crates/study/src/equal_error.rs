@@ -17,10 +17,10 @@ use serde::Serialize;
 
 /// Vector length of the heads.
 pub const D: usize = 16;
-/// Queries of a head; a head of equal scores has one.
-pub const QUERIES: usize = 4;
-/// Seeds of the heads.
-pub const SEEDS: std::ops::RangeInclusive<u64> = 1..=2;
+/// Queries of each kind, of all its heads. The largest of some dozens of ratios is looked at: of fewer queries, chance would choose the widths.
+pub const QUERIES: usize = 8;
+/// Queries of a head; those of one with equal scores are the same, and one is enough.
+const QUERIES_OF_A_HEAD: usize = 4;
 
 /// A kind of data.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -135,7 +135,7 @@ pub fn judge(
     let ulp = (-f64::from(encodings.formats.o.precision())).exp2();
     for &keys in lengths {
         for &kind in kinds {
-            let heads = SEEDS.map(|seed| head(seed, keys, kind)).map(|head| {
+            let heads = heads(keys, kind).map(|head| {
                 let encoded = Encoded::new(encodings, Default::default(), &head)?;
                 on_head(&encoded.filling().in_parts(parts), cores, done)
             });
@@ -167,11 +167,12 @@ pub fn judge(
     Ok(all.into_iter().map(Judged::of).collect())
 }
 
-/// A head of a kind; every query sees all keys.
-fn head(seed: u64, keys: usize, kind: DataKind) -> Head {
-    let queries = if kind.scores == ScoreKind::Equal { 1 } else { QUERIES };
-    let attention = long_context(seed, queries, keys, D, kind.scores, kind.values);
-    let (name, group) =
-        (format!("{}-{}-{keys}-{seed}", kind.scores.name(), kind.values.name()), String::new());
-    Head::new(Trace { name, group, d: D, causal: false, attention }, 1)
+/// The heads of a kind; every query sees all keys.
+fn heads(keys: usize, kind: DataKind) -> impl Iterator<Item = Head> {
+    let queries = if kind.scores == ScoreKind::Equal { 1 } else { QUERIES_OF_A_HEAD };
+    (1..=(QUERIES / queries) as u64).map(move |seed| {
+        let attention = long_context(seed, queries, keys, D, kind.scores, kind.values);
+        let name = format!("{}-{}-{keys}-{seed}", kind.scores.name(), kind.values.name());
+        Head::new(Trace { name, group: String::new(), d: D, causal: false, attention }, 1)
+    })
 }
