@@ -123,6 +123,13 @@ pub enum Command {
     Ppa(PpaArgs),
     /// Measure error against area or power over a grid of variants of both designs
     Explore(ExploreArgs),
+    /// Find the smallest core that keeps the rule of equal error
+    ///
+    /// A core keeps it if its error is at most 1.1 times that of exact attention on the rounded operands, as the geometric mean over kinds of
+    /// data: equal, random and spread scores, values with and without a mean, recorded heads, at each of 256, 4,096 and --max-keys keys; and
+    /// in each kind at most 2 times the mean error and 3 times the largest. Widths that are not given are searched: lanes or accumulator, fraction
+    /// bits of score and state, segments of the tables. What a bit of each costs is measured by mapping the core without it.
+    Size(SizeArgs),
     /// Measure errors against f64 attention: what the format loses, what the core adds
     ///
     /// Errors are fractions of the head's max|v|, and percentages of it in tables. Each thread measures one head at a time and takes

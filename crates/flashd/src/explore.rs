@@ -13,9 +13,10 @@ use crate::progress::{Phase, Plan, on_all_processors, rates};
 use crate::sample;
 use flashd_spec::config::CoreConfig;
 use flashd_study::equal;
-use parts::{FlowOf, HeadsOf};
-pub use parts::{Known, Part, Worker};
+use parts::HeadsOf;
+pub use parts::{FlowOf, Known, Outcome, Part, Worker};
 use points::{CorePoint, Exploration, FormatResult};
+pub use points::{Cost, Measured};
 use sets::{Set, Sets, sets};
 use std::path::{Path, PathBuf};
 

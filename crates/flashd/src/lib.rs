@@ -29,6 +29,7 @@ mod reference;
 mod sample;
 mod select;
 mod simulate;
+mod size;
 mod skips;
 mod sweep;
 mod target;
@@ -77,6 +78,7 @@ pub fn run(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
         Command::Pwl(args) => pwl::run(&args),
         Command::Ppa(args) => ppa::run(&args),
         Command::Explore(args) => explore::run(&args),
+        Command::Size(args) => size::run(&args),
         Command::Accuracy(args) => accuracy::run(&args),
         Command::Figure(args) => figure::run(&args),
         Command::Traffic(args) => traffic::run(&args),

@@ -77,6 +77,8 @@ pub mod rates {
     pub const CORE_ON_HEAD: f64 = 0.1;
     /// See [`CORE_ON_HEAD`].
     pub const CORE_ON_STREAM: f64 = 0.1;
+    /// A core by the rule of equal error, up to 65,536 keys.
+    pub const CORE_BY_RULE: f64 = 1.5;
     /// Errors of a core on the bundled heads, and on one seed of equal scores.
     pub const ERRORS: f64 = 2.0;
     /// See [`ERRORS`].

@@ -101,7 +101,7 @@ struct SoftcapReport {
 /// `flashd pwl --softcap C`.
 fn softcap(args: &PwlArgs, cap: f64) -> Result<(), Failure> {
     let plain = CoreConfig::new(Design::FlashD, 64, Format::BF16);
-    let core = CoreConfig { softcap: Some(cap), segments: args.segments, ..plain };
+    let core = CoreConfig { softcap: Some(cap), segments: Some(args.segments), ..plain };
     core.validate().map_err(|e| Failure::input(e.by_flag()))?;
     let Some(t) = Numerics::new(&core).softcap else { return Ok(()) };
     let (largest_error, worst_score) = t.max_error();

@@ -344,8 +344,8 @@ fn what_a_configuration_leaves_out_has_no_port() {
 fn inputs_are_as_wide_as_what_is_read() {
     let verilog = &core_files(&CoreConfig::shipped()[0]).unwrap()[0].text;
     let parts = [
-        "    input  wire [36:18] x,\n",
-        ".x(x_q[36:18])",
+        "    input  wire [35:17] x,\n",
+        ".x(x_q[35:17])",
         "    input  wire [25:6] o,\n",
         "u_result (.o(o_q[25:6]), .x(e_q),",
     ];

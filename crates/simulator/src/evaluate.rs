@@ -316,7 +316,7 @@ impl SaturatedScores {
         saturates: impl Fn(&CoreConfig) -> bool,
     ) -> Option<SaturatedScores> {
         let queries = results.iter().filter(|result| result.score_saturated).count();
-        let most = SCORE_INTEGER_RANGE.1.min(SCORE_BITS - config.score_fraction_bits);
+        let most = SCORE_INTEGER_RANGE.1.min(SCORE_BITS - config.score_fraction());
         let holds = |bits: u32| !saturates(&CoreConfig { score_integer_bits: bits, ..config.clone() });
         (queries > 0).then(|| {
             // Wider scores hold what narrower ones hold.

@@ -45,7 +45,7 @@ impl InsideSchedule {
             static_rule: config.follows_the_paper() && config.design() == Design::FlashD,
             in_format: config.follows_the_paper(),
             format: config.format,
-            score_fraction: config.score_fraction_bits,
+            score_fraction: config.score_fraction(),
             state_fraction: config.state_fraction(),
             signals: inside[..inside.len() / cores.max(1)].iter().map(signal).collect(),
         }
@@ -134,7 +134,7 @@ fn expected(model: &Model, static_rule: bool, quantity: Quantity, step: &Step, l
         Quantity::Distance => (step.x.abs(), argument),
         Quantity::Above => ((step.x > 0).into(), argument),
         Quantity::Below => (-step.x, argument),
-        Quantity::Octaves => (-step.x >> model.config().score_fraction_bits, argument),
+        Quantity::Octaves => (-step.x >> model.config().score_fraction(), argument),
         Quantity::Reference => (step.s - step.x, argument),
         Quantity::Weight => (step.w as i64, weight),
         Quantity::Load => (matches!(action, Load | Restore).into(), action != Hold),

@@ -14,7 +14,7 @@
 //! config.validate()?;
 //! // A score has a sign bit; the lanes take a weight of w significand bits.
 //! let numerics = Numerics::new(&config);
-//! assert_eq!(numerics.score_bits(), 1 + config.score_integer_bits + config.score_fraction_bits);
+//! assert_eq!(numerics.score_bits(), 1 + config.score_integer_bits + config.score_fraction());
 //! assert_eq!(config.lane_bits().w, Format::BF16.precision() + 1);
 //! // An invalid configuration names the field at fault.
 //! let error: ConfigError = CoreConfig { d: 1, ..config }.validate().unwrap_err();

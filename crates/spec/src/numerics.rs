@@ -200,11 +200,11 @@ impl Numerics {
             score_shift: config.score_shift(),
             key_bits: config.key_bits(),
             score_integer: config.score_integer_bits,
-            score_fraction: config.score_fraction_bits,
+            score_fraction: config.score_fraction(),
             state_fraction: config.state_fraction(),
             hold_threshold: match hold {
                 Hold::Below(t) => {
-                    let unit = (config.score_fraction_bits as f64).exp2();
+                    let unit = (config.score_fraction() as f64).exp2();
                     Some((t * std::f64::consts::LOG2_E * unit).round() as u64)
                 }
                 Hold::None | Hold::Static | Hold::Budget(_) => None,
@@ -216,13 +216,16 @@ impl Numerics {
             masks: config.masks,
             partial: config.partial,
             softcap: config.softcap.map(|cap| {
-                let (integer, fraction) = (config.score_integer_bits, config.score_fraction_bits);
-                Softcap::get(cap, integer, fraction, config.segments)
+                let (integer, fraction) = (config.score_integer_bits, config.score_fraction());
+                Softcap::get(cap, integer, fraction, config.segments())
             }),
             bias: config.bias,
             value_latency: config.value_latency,
             static_hold: hold == Hold::Static,
-            exp: ExpNumerics::new(config.segments, argument_integer_bits(formats.v, config.state_fraction())),
+            exp: ExpNumerics::new(
+                config.segments(),
+                argument_integer_bits(formats.v, config.state_fraction()),
+            ),
             reciprocal: ReciprocalNumerics::new(formats.o.precision()),
         }
     }

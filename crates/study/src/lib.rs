@@ -47,6 +47,7 @@ pub mod equal;
 pub mod equal_error;
 pub mod lengths;
 pub mod parts;
+pub mod size;
 pub mod skips;
 pub mod weight;
 

@@ -84,7 +84,7 @@ pub fn curves(
     previous: &[f64],
 ) -> Result<Vec<Curve>, ConfigError> {
     let core = CoreConfig {
-        segments,
+        segments: Some(segments),
         ..CoreConfig::with_datapath(Datapath::with_weight(weight, format), PARTS, format)
     };
     core.validate()?;
@@ -139,7 +139,7 @@ fn in_fp32(function: Function, segments: u32) -> impl Fn(f64) -> f64 {
 }
 
 fn paper(core: &CoreConfig, asked: f64) -> Curve {
-    let (format, segments) = (core.format, core.segments);
+    let (format, segments) = (core.format, core.segments());
     let bits = round_to(format, asked);
     let previous = format.value(bits);
     let (ln, sigmoid) = (in_fp32(Function::Ln, segments), in_fp32(Function::PaperSigmoid, segments));
@@ -187,7 +187,7 @@ fn lse(core: &CoreConfig, asked: f64) -> Curve {
     // Against a first score of 0 the second one has the previous weight.
     let (before, second) = key(format, (asked / (1.0 - asked)).ln());
     let previous = exact(Function::Sigmoid, second).unwrap_or(f64::NAN);
-    let table = in_fp32(Function::Sigmoid, core.segments);
+    let table = in_fp32(Function::Sigmoid, core.segments());
     let point = |wanted: f64| {
         let (third, score) = key(format, second + wanted);
         let k = [[0; PARTS], before, third].concat();

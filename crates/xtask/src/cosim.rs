@@ -223,7 +223,7 @@ fn holding(hold: Hold, core: CoreConfig) -> CoreConfig {
 }
 
 fn segmented(segments: u32, core: CoreConfig) -> CoreConfig {
-    CoreConfig { segments, ..core }
+    CoreConfig { segments: Some(segments), ..core }
 }
 
 /// Three of the shortest shipped cores: both designs, and every kind of lane that ships. Verilator takes half a minute to compile each; --long

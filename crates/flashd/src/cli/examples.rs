@@ -102,6 +102,16 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        "size",
+        [
+            long("size --design flash-d --d 16 --clock 30", "the smallest FLASH-D for 65,536 keys in bf16"),
+            long(
+                "size --design fa2 --d 16 --format fp8-e4m3 --max-keys 4096 --clock 4 --liberty asap7.lib --limit 1.05,1.1,1.25",
+                "FA2 for short contexts, under three limits",
+            ),
+        ],
+    ),
+    (
         "explore",
         [
             long("explore --clock 4 --liberty asap7.lib --svg explore.svg", "error over area at 4 ns"),

@@ -157,6 +157,39 @@ pub struct ExploreArgs {
 }
 
 #[derive(Args)]
+pub struct SizeArgs {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Most that the geometric mean of error ratios may be
+    #[arg(long, value_parser = between(1.0, 10.0), value_delimiter = ',', default_value = "1.1", value_name = "RATIO,..", help_heading = WHAT)]
+    pub limit: Vec<f64>,
+    /// Clock period that the cores are mapped for, in ns
+    #[arg(long, value_parser = between(SHORTEST_NS, LONGEST_NS), value_name = "NS", help_heading = RUN)]
+    pub clock: f64,
+    /// Cell library, plain, .gz or .xz (default: osu018 of qflow-tech-osu018)
+    #[arg(long, value_name = "FILE", help_heading = RUN)]
+    pub liberty: Option<PathBuf>,
+    /// What is measured of the chosen cores beside their area; widths are chosen by area
+    #[arg(long, value_enum, default_value = "area", help_heading = WHAT)]
+    pub cost: CostArg,
+    /// Folder of recorded attention heads (default: the bundled sample)
+    #[arg(long, value_name = "DIR", help_heading = RUN)]
+    pub data: Option<PathBuf>,
+    /// Use every N-th query of a recorded head
+    #[arg(long, value_parser = whole::<usize>(1, MANY), default_value_t = 8, value_name = "N", help_heading = RUN)]
+    pub every: usize,
+    /// Cycles that each of the 64 streams is simulated for where power is measured
+    #[arg(long, value_parser = whole::<usize>(1, MANY), default_value_t = 300, value_name = "N", help_heading = RUN, hide_short_help = true)]
+    pub cycles: usize,
+    /// Folder for finished work (default: flashd/ppa in the user's cache folder)
+    #[arg(long, value_name = "DIR", help_heading = RUN, hide_short_help = true)]
+    pub cache: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long, help_heading = OUTPUT)]
+    pub json: bool,
+}
+
+#[derive(Args)]
 pub struct TrafficArgs {
     /// Queries and keys of synthetic heads
     #[arg(long, value_parser = whole::<usize>(0, MANY), value_delimiter = ',', default_value = "1024", value_name = "N,..", help_heading = WHAT)]

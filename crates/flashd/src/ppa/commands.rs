@@ -98,10 +98,10 @@ mod tests {
                 datapath: FlashDVariant::Rounded.into(),
                 accumulator: Some(Accumulator::Fraction(15)),
                 dot: Some(Dot::Fused),
-                segments: 32,
+                segments: Some(32),
                 score_shift: Some(-3),
                 score_integer_bits: 7,
-                score_fraction_bits: 9,
+                score_fraction_bits: Some(9),
                 state_fraction_bits: Some(17),
                 ..flash_d.clone()
             },

@@ -158,7 +158,7 @@ fn bad_input_is_refused() {
 #[test]
 fn heads_of_models_with_biases_and_sinks() {
     let means = |args: &[&str]| -> Vec<f64> {
-        let all = json(&[&["accuracy", "--every", "32", "--no-lengths", "--format", "bf16"], args].concat());
+        let all = json(&[&["accuracy", "--every", "8", "--no-lengths", "--format", "bf16"], args].concat());
         let rows = all["traces"]["formats"][0]["rows"].as_array().unwrap().clone();
         let cores = rows.iter().flat_map(|row| row["cores"].as_array().unwrap());
         cores

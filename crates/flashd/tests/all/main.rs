@@ -33,6 +33,7 @@ mod random;
 mod range;
 mod reports;
 mod resume;
+mod size;
 mod skips;
 mod smooth;
 mod sweep;

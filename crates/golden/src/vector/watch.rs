@@ -136,14 +136,14 @@ impl StepUnits {
     /// The units of a core; the configuration must be valid.
     pub fn new(config: &CoreConfig) -> StepUnits {
         let lse = config.weight() == Some(WeightUnit::Lse);
-        let argument = if lse { config.state_fraction() } else { config.score_fraction_bits };
+        let argument = if lse { config.state_fraction() } else { config.score_fraction() };
         let float = config.kind().arithmetic == Arithmetic::Float;
         let as_factor = config.update() == Some(Update::Fused) || config.kind().scales_in_lane;
         let rounded = config.follows_the_paper() || float && !as_factor;
         let weight = if rounded { Ok(config.weight_format()) } else { Err(config.factor_significand()) };
         StepUnits {
             encoded: config.follows_the_paper().then_some(config.format),
-            score_unit: pow2(-(config.score_fraction_bits as i32)),
+            score_unit: pow2(-(config.score_fraction() as i32)),
             argument_unit: pow2(-(argument as i32)),
             weight,
         }

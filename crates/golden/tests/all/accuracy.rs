@@ -129,7 +129,7 @@ fn cores_are_close_to_exact_attention() {
         // Tables of 32 segments have about 12 accurate bits.
         let unit = 2f64.powi(-(format.precision().min(12) as i32));
         for (config, (mean_bound, worst_bound)) in cores(16, format).into_iter().zip(bounds) {
-            let config = CoreConfig { segments: 32, ..config };
+            let config = CoreConfig { segments: Some(32), ..config };
             // The paper's sigmoid spreads its segments over 17 units of x, and its static rule is approximate.
             let guess = if config.weight() == Some(WeightUnit::Paper) { (0.04, 0.2) } else { (0.0, 0.0) };
             let seed = 60;
@@ -141,7 +141,7 @@ fn cores_are_close_to_exact_attention() {
         let lane = (format.precision() > 8).then_some(LaneBits { o: 28, v: 20, w: 12 });
         for config in variants(16, format) {
             let lane = lane.filter(|_| config.has_fixed_lanes());
-            let config = CoreConfig { segments: 32, lane, ..config };
+            let config = CoreConfig { segments: Some(32), lane, ..config };
             for (deviation, (mean_bound, worst_bound)) in [(1.0, (0.1, 1.0)), (3.0, (0.2, 2.5))] {
                 let seed = 61;
                 let (mean, worst) = error_of(&config, deviation, seed);

@@ -80,7 +80,7 @@ fn cores_hold_what_the_rule_in_f64_holds() {
 
 /// The held mass, `sum of 2^(s - L)` with the core's own L: the largest after any key.
 fn lost(config: &CoreConfig, steps: &[Step]) -> f64 {
-    let align = config.state_fraction() - config.score_fraction_bits;
+    let align = config.state_fraction() - config.score_fraction();
     let unit = (-f64::from(config.state_fraction())).exp2();
     let (mut mass, mut most, mut l) = (0.0f64, 0.0f64, steps[0].s << align);
     for step in &steps[1..] {
@@ -100,7 +100,8 @@ fn what_cores_hold_stays_within_the_budget() {
     let mut rng = rng(92);
     let mut nearest = 0.0f64;
     for (fraction, segments, state) in [(4, 4, 14), (9, 8, 18), (9, 32, 14), (12, 16, 20), (22, 8, 18)] {
-        let config = CoreConfig { segments, state_fraction_bits: Some(state), ..core(fraction) };
+        let config =
+            CoreConfig { segments: Some(segments), state_fraction_bits: Some(state), ..core(fraction) };
         let budget = (-f64::from(fraction + 2)).exp2();
         for round in 0..60 {
             let mut s = scores(&mut rng, 500);
@@ -128,7 +129,7 @@ fn the_error_is_below_the_bound_for_65536_keys() {
         datapath: FlashDVariant::Fixed.into(),
         hold: Some(hold),
         state_fraction_bits: Some(26),
-        segments: 32,
+        segments: Some(32),
         ..core(9)
     };
     for below in [9.5, 10.5, 12.0, 14.0] {

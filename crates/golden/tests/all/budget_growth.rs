@@ -12,7 +12,7 @@ const REGISTER: u32 = 16;
 /// the smallest ratio of the units that remain to the share that remains, over all x below 2 that give anything back.
 fn tightest(segments: u32, fraction: u32, spent: u64) -> f64 {
     let config = CoreConfig {
-        segments,
+        segments: Some(segments),
         state_fraction_bits: Some(fraction),
         hold: Some(Hold::Budget(9)),
         ..CoreConfig::new(Design::FlashD, 2, Format::BF16)

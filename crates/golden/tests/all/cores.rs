@@ -153,9 +153,9 @@ fn hold_keeps_output_and_state() {
             datapath: FlashDVariant::Rounded.into(),
             ..CoreConfig::new(Design::FlashD, d, format)
         };
-        let shift = config.state_fraction() - config.score_fraction_bits;
+        let shift = config.state_fraction() - config.score_fraction();
         // The threshold in base 2 is rounded to the score's last place.
-        let unit = std::f64::consts::LOG2_E * 2f64.powi(config.score_fraction_bits as i32);
+        let unit = std::f64::consts::LOG2_E * 2f64.powi(config.score_fraction() as i32);
         let limit = threshold.map(|t| -(((t * unit).round() as i64) << shift));
         let model = Model::new(&config);
         let lengths: Vec<usize> = (1..=keys).collect();

@@ -10,7 +10,7 @@ const SLACK: i64 = LAZY_SLACK as i64 * OCTAVE;
 
 fn lazy(format: Format) -> CoreConfig {
     let core = CoreConfig::with_datapath(Fa2Variant::LazyReference.into(), D, format);
-    CoreConfig { score_shift: Some(0), score_fraction_bits: FS, ..core }
+    CoreConfig { score_shift: Some(0), score_fraction_bits: Some(FS), ..core }
 }
 
 fn ones(format: Format, keys: usize) -> Vec<u64> {
@@ -113,7 +113,7 @@ fn the_reference_follows_the_maximum_from_below() {
             let v = normal(&mut rng, format, 1.0, keys * d);
             for hold in [None, Some(Hold::Below(3.0)), Some(Hold::None)] {
                 let [lazy, shared] = [&lazy, &shared].map(|core| {
-                    let core = CoreConfig { hold, score_fraction_bits: FS, ..core.clone() };
+                    let core = CoreConfig { hold, score_fraction_bits: Some(FS), ..core.clone() };
                     Model::new(&core).run(Head::new(&q, &k, &v, &vec![keys; queries]).with_steps())
                 });
                 let moves = |step: &&Step| step.upper;

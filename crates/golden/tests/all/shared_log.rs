@@ -11,7 +11,7 @@ use flashd_spec::pwl::value_fraction;
 fn core(format: Format) -> CoreConfig {
     let core = variant_of(D, format, Fa2Variant::SharedLogReference);
     assert_eq!(core.fa2(), Some(Fa2Variant::SharedLogReference));
-    CoreConfig { score_shift: Some(0), score_fraction_bits: FS, ..core }
+    CoreConfig { score_shift: Some(0), score_fraction_bits: Some(FS), ..core }
 }
 
 /// Because of this l stays in [1/4, 2), the range of the divider's normalisation, and a carry and a jump never come
@@ -19,14 +19,14 @@ fn core(format: Format) -> CoreConfig {
 #[test]
 fn powers_of_two_between_octaves_are_about_a_half_to_one() {
     for segments in [4, 8, 16, 32] {
-        let config = CoreConfig { segments, ..core(Format::BF16) };
+        let config = CoreConfig { segments: Some(segments), ..core(Format::BF16) };
         let (table, b) = (Numerics::new(&config).exp.exp, value_fraction(segments));
         for f in 0..1u64 << b {
             let value = table.eval((f >> table.offset_bits) as usize, f & ((1 << table.offset_bits) - 1));
             // Some values are a few last places below 1/2.
             let least = (1 << (b - 1)) - 8;
             assert!((least..=1 << b).contains(&value), "{segments} segments, {f}: {value}");
-            assert!(f > 0 || value == 1 << b, "{segments} segments: 2^0 is {value}");
+            assert!(f > 0 || value == 1 << b, "{segments} segments: Some(2)^0 is {value}");
         }
     }
 }
@@ -106,7 +106,7 @@ fn the_sum_stays_within_two_octaves() {
                 let model = Model::new(&core).with_sums();
                 for result in model.run(Head::new(&q, &k, &v, &vec![keys; queries]).with_steps()) {
                     let one = 2f64.powi(core.state_fraction() as i32);
-                    let unit = 2f64.powi(-(core.score_fraction_bits as i32));
+                    let unit = 2f64.powi(-(core.score_fraction() as i32));
                     let mut exact = 0.0;
                     for step in &result.steps {
                         let l = step.l.unwrap() as f64 / one;

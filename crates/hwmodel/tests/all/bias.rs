@@ -33,8 +33,11 @@ fn every_encoding_at_every_width() {
     let core = CoreConfig::new(Design::FlashD, 16, Format::BF16);
     for integer in [5, 9, 12, 16, 20] {
         for fraction in [2, 7, 10, 12, 20].into_iter().filter(|fraction| integer + fraction <= 32) {
-            let config =
-                CoreConfig { score_integer_bits: integer, score_fraction_bits: fraction, ..core.clone() };
+            let config = CoreConfig {
+                score_integer_bits: integer,
+                score_fraction_bits: Some(fraction),
+                ..core.clone()
+            };
             let config = CoreConfig { state_fraction_bits: Some(fraction.max(18)), ..config };
             let n = Arc::new(Numerics::new(&config));
             let function = BiasFunction { numerics: n.clone() };

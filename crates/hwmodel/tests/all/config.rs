@@ -18,7 +18,7 @@ fn names_carry_what_is_not_default() {
         hold: Some(Hold::None),
         datapath: FlashDVariant::Rounded.into(),
         accumulator: Some(Accumulator::Fraction(16)),
-        segments: 16,
+        segments: Some(16),
         score_shift: Some(-5),
         ..c
     };
@@ -124,7 +124,7 @@ fn combinations_that_do_not_exist_are_refused() {
 fn bad_values_are_named() {
     let c = CoreConfig::new(Design::FlashD, 1, Format::BF16);
     assert_eq!(c.validate().unwrap_err().to_string(), "d: 1 is outside 2 to 576");
-    let c = CoreConfig { segments: 7, ..CoreConfig::new(Design::Fa2, 16, Format::BF16) };
+    let c = CoreConfig { segments: Some(7), ..CoreConfig::new(Design::Fa2, 16, Format::BF16) };
     assert_eq!(c.validate().unwrap_err().field, "segments");
 }
 

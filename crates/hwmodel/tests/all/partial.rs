@@ -24,7 +24,7 @@ impl Units {
     fn new(score: (u32, u32), state_fraction: u32) -> Self {
         let config = CoreConfig {
             score_integer_bits: score.0,
-            score_fraction_bits: score.1,
+            score_fraction_bits: Some(score.1),
             state_fraction_bits: Some(state_fraction),
             hold: Some(Hold::None),
             ..CoreConfig::new(Design::FlashD, 16, Format::FP8_E4M3)

@@ -99,7 +99,9 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
     let most = if rng.random_ratio(1, 8) { longest } else { longest.min(USUAL) };
     let finest = any(rng, &[6, 20]);
     let score_fraction_bits = rng.random_range(2..=finest);
-    let score_fraction_bits = seldom(rng, 3, |_| score_fraction_bits).unwrap_or(10);
+    let score_fraction_bits = seldom(rng, 3, |_| score_fraction_bits);
+    // The widest default.
+    let fraction = score_fraction_bits.unwrap_or(12);
     // No field is left out: one that is new is drawn, too.
     let core = CoreConfig {
         datapath: any(rng, &KINDS).datapath,
@@ -131,15 +133,15 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
         hold: any_hold(rng),
         accumulator: seldom(rng, 3, any_accumulator),
         weight_bits: seldom(rng, 4, |rng| rng.random_range(WEIGHT_BITS_RANGE.0..=WEIGHT_BITS_RANGE.1)),
-        segments: any(rng, &[4, 8, 16, 32]),
+        segments: any(rng, &[None, Some(4), Some(8), Some(16), Some(32)]),
         score_shift: any_shift(rng),
         score_integer_bits: seldom(rng, 3, |rng| {
             rng.random_range(SCORE_INTEGER_RANGE.0..=SCORE_INTEGER_RANGE.1)
         })
         .unwrap_or(DEFAULT_SCORE_INTEGER_BITS)
-        .min(SCORE_BITS - score_fraction_bits),
+        .min(SCORE_BITS - fraction),
         score_fraction_bits,
-        state_fraction_bits: seldom(rng, 3, |rng| rng.random_range(score_fraction_bits..=26)),
+        state_fraction_bits: seldom(rng, 3, |rng| rng.random_range(fraction..=26)),
     };
     let core = seldom(rng, 4, |rng| mixed(rng, &core, most)).unwrap_or(core);
     let core = scaled(rng, core);

@@ -19,7 +19,7 @@ pub(crate) fn biases(config: &CoreConfig, keys: usize, masked: &[bool], rng: &mu
     }
     let sign = |rng: &mut ChaCha8Rng| if rng.random() { 1.0 } else { -1.0 };
     let limit = f64::from(config.score_integer_bits);
-    let least = -f64::from(config.score_fraction_bits) - 4.0;
+    let least = -f64::from(config.score_fraction()) - 4.0;
     let round = |x: f64| round_to(BIAS, x);
     let mut biases: Vec<u64> = match rng.random_range(0..8) {
         0 | 1 => vec![0; keys],

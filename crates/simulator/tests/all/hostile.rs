@@ -34,19 +34,19 @@ fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
     }
     all.extend([
         CoreConfig { hold: Some(Hold::None), ..flash_d.clone() },
-        CoreConfig { hold: Some(Hold::Below(6.5)), segments: 16, ..flash_d.clone() },
+        CoreConfig { hold: Some(Hold::Below(6.5)), segments: Some(16), ..flash_d.clone() },
         CoreConfig {
             datapath: FlashDVariant::Rounded.into(),
             accumulator: Some(Accumulator::Format),
-            segments: 4,
+            segments: Some(4),
             ..flash_d.clone()
         },
         CoreConfig { datapath: FlashDVariant::Paper.into(), hold: Some(Hold::None), ..flash_d },
         CoreConfig { lane: Some(LaneBits { o: 12, v: 9, w: 4 }), hold: Some(Hold::None), ..fixed.clone() },
-        CoreConfig { lane: Some(LaneBits { o: 24, v: 10, w: 12 }), segments: 32, ..fixed.clone() },
+        CoreConfig { lane: Some(LaneBits { o: 24, v: 10, w: 12 }), segments: Some(32), ..fixed.clone() },
         CoreConfig {
             lane: Some(LaneBits { o: 15, v: 14, w: 8 }),
-            score_fraction_bits: 10,
+            score_fraction_bits: Some(10),
             state_fraction_bits: Some(10),
             ..fixed
         },
@@ -58,14 +58,14 @@ fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
         CoreConfig {
             datapath: Fa2Variant::SeparateScale.into(),
             hold: Some(Hold::None),
-            segments: 16,
+            segments: Some(16),
             ..fa2.clone()
         },
-        CoreConfig { datapath: Fa2Variant::Literal.into(), segments: 32, ..fa2.clone() },
+        CoreConfig { datapath: Fa2Variant::Literal.into(), segments: Some(32), ..fa2.clone() },
         CoreConfig {
             datapath: Fa2Variant::SharedScale.into(),
             hold: Some(Hold::None),
-            segments: 32,
+            segments: Some(32),
             ..fa2.clone()
         },
         CoreConfig { datapath: Fa2Variant::Fixed.into(), hold: Some(Hold::Below(3.0)), ..fa2.clone() },

@@ -58,7 +58,7 @@ fn the_longest_scores() {
     for format in [Format::BF16, Format::FP8_E4M3] {
         let with = |config: CoreConfig| CoreConfig {
             score_integer_bits: 12,
-            score_fraction_bits: 20,
+            score_fraction_bits: Some(20),
             state_fraction_bits: Some(26),
             ..config
         };

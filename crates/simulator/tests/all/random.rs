@@ -190,8 +190,8 @@ fn packets_of_scaled_queries_are_whole() {
 fn coarse_states_take_all_tables() {
     for (segments, bits) in [4, 8, 16, 32].into_iter().flat_map(|s| (2..=6).map(move |bits| (s, bits))) {
         let core = CoreConfig {
-            segments,
-            score_fraction_bits: 2,
+            segments: Some(segments),
+            score_fraction_bits: Some(2),
             state_fraction_bits: Some(bits),
             ..CoreConfig::new(Design::FlashD, 3, Format::BF16)
         };

@@ -48,9 +48,9 @@ fn rises_carries_and_queries_of_one_key_in_lockstep() {
             let core = CoreConfig { score_shift: Some(0), ..core(variant, d, format) };
             let cores = [
                 core.clone(),
-                CoreConfig { hold: Some(Hold::None), segments: 32, ..core.clone() },
+                CoreConfig { hold: Some(Hold::None), segments: Some(32), ..core.clone() },
                 CoreConfig { masks: true, hold: Some(Hold::Below(2.0)), ..core.clone() },
-                CoreConfig { value_latency: 3, score_integer_bits: 5, segments: 4, ..core },
+                CoreConfig { value_latency: 3, score_integer_bits: 5, segments: Some(4), ..core },
             ];
             for core in cores {
                 for octaves in [4.0, 20.0, 60.0, 1000.0] {

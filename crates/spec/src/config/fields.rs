@@ -181,6 +181,8 @@ fn was_written(option: &CoreOption, core: &CoreConfig, given: &Value) -> bool {
         "dot" => vec![value::json(Dot::Tree)],
         // The default before products and scores grew.
         "score_integer_bits" => vec![value::json(9), option.configured(&core.plain())],
+        // The defaults before they followed the results.
+        "score_fraction_bits" => vec![value::json(10), value::json(12), Value::Null],
         // The default before it followed the number of keys.
         "state_fraction_bits" => vec![value::json(18), Value::Null],
         _ => vec![option.configured(&core.plain())],

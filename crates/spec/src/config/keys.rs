@@ -11,11 +11,15 @@ pub const MAX_KEYS_RANGE: (usize, usize) = (2, 1 << 20);
 
 /// Smallest and largest threshold T of the hold rule.
 pub const HOLD_RANGE: (f64, f64) = (1.0, 64.0);
-/// Fraction bits of FLASH-D's L beyond the bits of N.
-const STATE_FRACTION_BEYOND_KEYS: u32 = 2;
-/// Fraction bits of FA2's l beyond the bits of N for results of p significand bits: the rounding errors of N terms must not reach the result's last place.
-fn sum_fraction_beyond_keys(p: u32) -> u32 {
-    p.saturating_sub(5).max(4)
+/// Fraction bits of FLASH-D's L for `2^G` keys and results of p significand bits. The last of N equal scores adds `log2(1 + 1/N)`, about 1.44/N, to L: with G - 1 bits
+/// that is still more than half a unit. Its rounding errors add up like a random walk: half of G's bits.
+fn log_sum_fraction(key_bits: u32, p: u32) -> u32 {
+    (key_bits + p + 10).div_ceil(2).max(key_bits.saturating_sub(1))
+}
+/// Fraction bits of FA2's l: the rounding errors of `2^G` terms must not reach the last place of a result of p significand bits,
+/// and of few terms neither.
+fn sum_fraction(key_bits: u32, p: u32) -> u32 {
+    (key_bits + p.saturating_sub(5)).max(12)
 }
 /// Fraction bits of L and l beyond the significand bits of the results.
 const STATE_FRACTION_BEYOND_RESULTS: u32 = 6;
@@ -42,18 +46,16 @@ impl CoreConfig {
         index_bits(self.max_keys)
     }
 
-    /// Fraction bits FL of the scalar state: as configured, else enough for N equal scores and for the results, and no fewer than the score has. The last of
-    /// the N scores adds `log2(1 + 1/N)` to L, about 1.44/N; with two bits beyond N's it is 5.8 units. FA2's l also sums terms far below 1, each rounded.
-    /// Where N is small, the state's rounding errors of many keys must stay below the results' (docs/theory/widths.md).
+    /// Fraction bits FL of the scalar state: as configured, else enough for N equal scores and for the results, and no fewer than the score has. Where N is small,
+    /// the state's rounding errors of many keys must stay below the results' (docs/theory/widths.md).
     pub fn state_fraction(&self) -> u32 {
         // The tables err by half an ulp of 12 bits: more fraction bits gain nothing.
         let p = self.formats().o.precision().min(WIDEST_LANE_WEIGHT);
-        let beyond = match self.design() {
-            Design::Fa2 => sum_fraction_beyond_keys(p) + self.kind().sum_guard,
-            Design::FlashD => STATE_FRACTION_BEYOND_KEYS,
+        let of_keys = match self.design() {
+            Design::Fa2 => sum_fraction(self.key_bits(), p) + self.kind().sum_guard,
+            Design::FlashD => log_sum_fraction(self.key_bits(), p),
         };
-        let ours =
-            (self.key_bits() + beyond).max(p + STATE_FRACTION_BEYOND_RESULTS).max(self.score_fraction_bits);
+        let ours = of_keys.max(p + STATE_FRACTION_BEYOND_RESULTS).max(self.score_fraction());
         self.state_fraction_bits.unwrap_or(ours.min(STATE_FRACTION_RANGE.1))
     }
 

@@ -371,10 +371,10 @@ pub static OPTIONS: [CoreOption; 33] = [
         field: "segments",
         value_name: "N",
         help: "Segments of the PWL tables, an octave each where the range is reduced",
-        default: "8, or 16 with --format fp16 and fp32",
+        default: "8; 4 with results in fp8; 16 with results of more than 8 significand bits",
         range: Range::OneOf(&[4, 8, 16, 32]),
-        suffix: |c| Some(format!("seg{}", c.segments)),
-        access: access::<u32>(|c| json(c.segments), |c| json(c.segments), |c, v| set(&mut c.segments, v)),
+        suffix: |c| Some(format!("seg{}", c.segments())),
+        access: access::<u32>(|c| json(c.segments), |c| json(c.segments()), |c, v| set(&mut c.segments, v)),
         ..ROW
     },
     CoreOption {
@@ -412,14 +412,14 @@ pub static OPTIONS: [CoreOption; 33] = [
         field: "score_fraction_bits",
         value_name: "BITS",
         help: "Fraction bits of the fixed-point score",
-        default: "10, or 12 with --format fp16 and fp32",
+        default: "one more than the significand bits of the results, 5 to 12",
         range: Range::Between(2, 20),
         applies: SCALARS,
         // The suffix of the row before has both.
         suffix: |c| (c.score_integer_bits == DEFAULT_SCORE_INTEGER_BITS).then(|| score_suffix(c)),
         access: access::<u32>(
             |c| json(c.score_fraction_bits),
-            |c| json(c.score_fraction_bits),
+            |c| json(c.score_fraction()),
             |c, v| set(&mut c.score_fraction_bits, v),
         ),
     },
@@ -440,5 +440,5 @@ pub static OPTIONS: [CoreOption; 33] = [
 ];
 
 fn score_suffix(c: &CoreConfig) -> String {
-    format!("score{}p{}", c.score_integer_bits, c.score_fraction_bits)
+    format!("score{}p{}", c.score_integer_bits, c.score_fraction())
 }

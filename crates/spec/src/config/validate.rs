@@ -42,7 +42,7 @@ impl CoreConfig {
                 return Err(ConfigError { field: option.field, problem });
             }
         }
-        let (state, score) = (self.state_fraction(), self.score_fraction_bits);
+        let (state, score) = (self.state_fraction(), self.score_fraction());
         require(state >= score, "state_fraction_bits", || format!("{state} is outside {score} to 26"))?;
         let integer = self.score_integer_bits;
         require(integer + score <= SCORE_BITS, "score_integer_bits", || {

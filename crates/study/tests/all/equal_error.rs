@@ -2,7 +2,7 @@
 
 use flashd_spec::config::{Accumulator, CoreConfig, Design, Dot, Fa2Variant, Update};
 use flashd_spec::format::Format;
-use flashd_study::equal_error::{DataKind, Judged, RULE, judge, kinds};
+use flashd_study::equal_error::{Data, DataKind, Judged, RULE, judge, kinds};
 use flashd_study::parts::Parts;
 use flashd_workload::synthetic::{ScoreKind, ValueKind};
 
@@ -12,7 +12,8 @@ const FORMATS: [Format; 5] = [Format::BF16, Format::FP8_E4M3, Format::FP8_E5M2, 
 /// Cores of one encoding on heads of `max_keys` keys.
 fn judged(cores: &[CoreConfig], kinds: &[DataKind], parts: Parts) -> Vec<(Judged, String)> {
     let keys = cores[0].max_keys;
-    let judged = judge(cores[0].encodings(), cores, kinds, &[keys], parts, &|| ()).unwrap();
+    let data = Data { kinds: kinds.to_vec(), lengths: vec![keys], recorded: &[], parts };
+    let judged = judge(cores[0].encodings(), cores, &data, &|| ()).unwrap();
     let with_text = |(core, judged): (&CoreConfig, Judged)| {
         let Judged { mean, worst_mean, worst_max, .. } = judged;
         let text =
@@ -131,7 +132,7 @@ fn narrower_cores_fail() {
             CoreConfig { lane: Some(lane), ..core.clone() }
         };
         let few = |core: &CoreConfig| CoreConfig {
-            state_fraction_bits: Some((core.state_fraction() - 4).max(core.score_fraction_bits)),
+            state_fraction_bits: Some((core.state_fraction() - 4).max(core.score_fraction())),
             ..core.clone()
         };
         let float = CoreConfig {

@@ -94,7 +94,7 @@ fn other_formats_and_invalid_cores_are_refused() {
     let prepared = Prepared::new(&heads, Format::BF16).unwrap();
     let fp8 = CoreConfig::new(Design::Fa2, 16, Format::FP8_E4M3);
     assert_eq!(prepared.errors(&fp8).unwrap_err().field, "format");
-    let invalid = CoreConfig { segments: 7, ..CoreConfig::new(Design::Fa2, 16, Format::BF16) };
+    let invalid = CoreConfig { segments: Some(7), ..CoreConfig::new(Design::Fa2, 16, Format::BF16) };
     assert_eq!(prepared.errors(&invalid).unwrap_err().field, "segments");
     for core in [fp8, invalid] {
         assert!(equal::errors(Format::BF16, &[core], &[4], &|| {}).is_err());

@@ -6,4 +6,5 @@ mod accuracy;
 mod channels;
 mod equal_error;
 mod errors;
+mod size;
 mod skips;

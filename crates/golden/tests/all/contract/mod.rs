@@ -120,12 +120,12 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
 /// Widths, thresholds and shifts away from the defaults.
 fn vary(rng: &mut crate::common::Rng, config: &mut CoreConfig) {
     let f = config.products().lane_precision() - 1;
-    config.segments = [4, 8, 16, 32][rng.random_range(0..4)];
+    config.segments = Some([4, 8, 16, 32][rng.random_range(0..4)]);
     config.dot = [None, Some(Dot::Tree)][rng.random_range(0..2)];
     config.bias = rng.random_range(0..2) == 0;
     config.score_shift = [None, Some(0), Some(-7), Some(9), Some(40)][rng.random_range(0..5)];
     config.score_integer_bits = rng.random_range(5..=20);
-    config.score_fraction_bits = rng.random_range(2..=20);
+    let fraction = rng.random_range(2..=20);
     config.hold = [None, Some(Hold::None), Some(Hold::Below(2.5))][rng.random_range(0..3)];
     let budget = config.design() == Design::FlashD && rng.random_range(0..2) == 0;
     if budget {
@@ -147,12 +147,10 @@ fn vary(rng: &mut crate::common::Rng, config: &mut CoreConfig) {
         }
     }
     let widest = 26.min(63 - 17 - config.factor_significand());
-    config.score_fraction_bits = config.score_fraction_bits.min(widest).min(32 - config.score_integer_bits);
-    let least = config.score_fraction_bits.max(if budget {
-        BudgetNumerics::least_state_fraction(config.key_bits())
-    } else {
-        0
-    });
+    let fraction = fraction.min(widest).min(32 - config.score_integer_bits);
+    config.score_fraction_bits = Some(fraction);
+    let least =
+        fraction.max(if budget { BudgetNumerics::least_state_fraction(config.key_bits()) } else { 0 });
     config.state_fraction_bits = Some(rng.random_range(least..=widest));
     *config = config.without_what_does_not_apply();
 }

@@ -240,8 +240,8 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
         }
     }
     for segments in [4, 16, 32] {
-        cores.push(CoreConfig { segments, ..flash_d.clone() });
-        cores.push(CoreConfig { segments, ..fa2(Fa2Variant::SharedScale) });
+        cores.push(CoreConfig { segments: Some(segments), ..flash_d.clone() });
+        cores.push(CoreConfig { segments: Some(segments), ..fa2(Fa2Variant::SharedScale) });
     }
     for fraction in [format.fraction_bits, 12, 16, 23] {
         if fraction >= format.fraction_bits {
@@ -258,7 +258,7 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
         for core in [&flash_d, &fa2(Fa2Variant::SharedScale)] {
             cores.push(CoreConfig {
                 score_integer_bits: integer,
-                score_fraction_bits: fraction,
+                score_fraction_bits: Some(fraction),
                 state_fraction_bits: Some(state),
                 ..core.clone()
             });

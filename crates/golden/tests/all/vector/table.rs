@@ -8,7 +8,8 @@ use flashd_spec::numerics::Numerics;
 #[test]
 fn lanes_look_up_what_the_model_does() {
     for segments in [4, 8, 16, 32] {
-        let config = CoreConfig { segments, ..CoreConfig::new(Design::FlashD, 16, Format::BF16) };
+        let config =
+            CoreConfig { segments: Some(segments), ..CoreConfig::new(Design::FlashD, 16, Format::BF16) };
         let n = Numerics::new(&config);
         let base2 = Base2::new(&n);
         for table in [&n.exp.exp, &n.exp.sigmoid, &n.exp.log2p1] {

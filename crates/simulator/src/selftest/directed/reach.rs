@@ -139,7 +139,7 @@ mod tests {
     /// Tables of fp32 tell millions of arguments apart, of which few are looked at.
     #[test]
     fn wide_tables_are_looked_at_in_places() {
-        let config = CoreConfig { segments: 4, ..CoreConfig::new(Design::FlashD, 4, Format::FP32) };
+        let config = CoreConfig { segments: Some(4), ..CoreConfig::new(Design::FlashD, 4, Format::FP32) };
         let search = Search::new(&config);
         let mut looked_at = 0;
         for kind in &search.kinds {

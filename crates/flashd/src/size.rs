@@ -1,0 +1,283 @@
+//! `flashd size`.
+
+mod report;
+
+use crate::cli::SizeArgs;
+use crate::explore::{Cost, FlowOf, Measured, Outcome, Part, Worker};
+use crate::measure::check_clock;
+use crate::output::{Failure, print, print_json};
+use crate::progress::{Phase, Plan, on_all_processors, rates};
+use crate::sample;
+use crate::select::configuration;
+use flashd_spec::config::CoreConfig;
+use flashd_study::Heads;
+use flashd_study::equal_error::{self, Data, Judged, KindErrors, RULE, Rule, judge, kinds};
+use flashd_study::parts::Parts;
+use flashd_study::size::{Holding, Judgements, Space};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The choice, and what it is chosen by.
+#[derive(Serialize)]
+struct Sizes {
+    /// Vector length of the cores that are mapped; errors are of heads of 16 elements and of the recorded ones.
+    d: usize,
+    /// Most keys of a query.
+    max_keys: usize,
+    /// Cell library.
+    library: String,
+    /// The clock.
+    clock_ns: f64,
+    /// Folder of recorded heads.
+    data: PathBuf,
+    /// One query of a recorded head in so many is used.
+    every: usize,
+    /// Numbers of keys of the synthetic heads.
+    lengths: Vec<usize>,
+    /// Widths that were searched.
+    widths: Vec<&'static str>,
+    /// Cores within the range of these widths, and those of them that were judged.
+    cores: usize,
+    judged: usize,
+    /// The core as selected.
+    selected: Sized,
+    /// The smallest core under each limit of the geometric mean.
+    choices: Vec<Choice>,
+}
+
+/// The smallest core that keeps a rule.
+#[derive(Serialize)]
+struct Choice {
+    rule: Rule,
+    /// None if no core within the range of the widths keeps it.
+    core: Option<Sized>,
+}
+
+/// A core with its errors and figures.
+#[derive(Serialize, Clone)]
+struct Sized {
+    core: String,
+    /// The flags that select it.
+    flags: String,
+    configuration: CoreConfig,
+    /// Geometric mean of the ratios of mean errors.
+    mean: f64,
+    /// Largest ratio of mean errors, and what it is of.
+    worst_mean: f64,
+    worst_mean_of: String,
+    /// Largest ratio of largest errors, and what it is of.
+    worst_max: f64,
+    worst_max_of: String,
+    measured: Measured,
+}
+
+/// Mapped cores whose estimated cost is within this fraction of the least are measured.
+const NEAR: f64 = 0.004;
+/// At most so many of them.
+const MOST_MAPPED: usize = 4;
+/// Cores that a search judges for each limit, about.
+const JUDGED: u64 = 60;
+
+pub fn run(args: &SizeArgs) -> Result<(), Failure> {
+    check_clock(Some(args.clock))?;
+    let core = configuration(&args.selection, None)?;
+    if core.follows_the_paper() {
+        return Err(Failure::input(format!(
+            "{}: paper and literal follow the paper to the letter, and have no widths to choose",
+            core.name()
+        )));
+    }
+    let given = |field: &str| args.selection.fields.has(field);
+    let space = Space::around(&core, given);
+    if space.widths().is_empty() {
+        return Err(Failure::input(
+            "every width is given; leave --lane, --accumulator, --score-fraction-bits, --segments or --state-fraction-bits out",
+        ));
+    }
+    let heads = sample::Heads::new(args.data.as_deref())?;
+    let recorded =
+        Heads::load(heads.path(), args.every).map_err(|e| Failure::input(format!("--data: {e}")))?;
+    let mut search = Search::new(args, space, &core, &recorded)?;
+    search.price()?;
+    let mut limits = args.limit.clone();
+    limits.sort_by(f64::total_cmp);
+    limits.dedup();
+    let rules = limits.into_iter().map(|mean| Rule { mean, ..RULE });
+    let mut choices = Vec::new();
+    for rule in rules {
+        choices.push(Choice { rule, core: search.choose(rule)? });
+    }
+    let sizes = Sizes {
+        d: core.d,
+        max_keys: core.max_keys,
+        library: search.library.clone(),
+        clock_ns: args.clock,
+        data: sample::name(args.data.as_deref()),
+        every: args.every,
+        lengths: search.data.lengths.clone(),
+        widths: search.space.widths().iter().map(|width| width.name).collect(),
+        cores: search.space.len(),
+        selected: search.sized(&core)?,
+        judged: search.known.len(),
+        choices,
+    };
+    drop(search);
+    if args.json { print_json(&sizes) } else { print(&report::text(&sizes)) }
+}
+
+/// The search with what it has found so far.
+struct Search<'a> {
+    args: &'a SizeArgs,
+    start: CoreConfig,
+    space: Space,
+    data: Data<'a>,
+    known: Judgements,
+    worker: Worker,
+    measured: BTreeMap<String, Measured>,
+    library: String,
+    plan: Plan,
+}
+
+/// Phases of the plan.
+const MAPPED: usize = 0;
+const SEARCHED: usize = 1;
+
+impl<'a> Search<'a> {
+    fn new(
+        args: &'a SizeArgs,
+        space: Space,
+        start: &CoreConfig,
+        recorded: &'a Heads,
+    ) -> Result<Search<'a>, Failure> {
+        let data = Data {
+            kinds: kinds(),
+            lengths: equal_error::lengths(start.max_keys),
+            recorded: &recorded.heads,
+            parts: Parts::Whole,
+        };
+        let mut worker = Worker::new(args.cache.as_deref());
+        let library = worker.flow(&flow_of(args))?.library.cells.name.clone();
+        let on_clock = |seconds: f64| on_all_processors(seconds).as_secs_f64();
+        let mapped = space.widths().len() as u64 + 1;
+        let plan = Plan::start(
+            [
+                Phase::new("cores mapped", mapped, on_clock(rates::MAPPING_ELEMENT * start.d as f64)),
+                Phase::new("cores judged", JUDGED, on_clock(rates::CORE_BY_RULE)),
+            ],
+            ", less where modules are in the cache",
+        );
+        let start = start.clone();
+        let (known, measured) = (Judgements::default(), BTreeMap::new());
+        Ok(Search { args, start, space, data, known, worker, measured, library, plan })
+    }
+
+    /// Area, timing and, if asked for, power of a core.
+    fn measure(&mut self, core: &CoreConfig, cost: Cost) -> Result<Measured, Failure> {
+        let part = Part::Measured {
+            core: Box::new(core.clone()),
+            cost,
+            cycles: self.args.cycles,
+            flow: flow_of(self.args),
+            data: self.args.data.clone(),
+        };
+        match self.worker.run(&part, self.plan.bar(), &|| ())? {
+            Outcome::Measured { measured, .. } => Ok(measured),
+            _ => Err(Failure::input(format!("{}: was not measured", core.name()))),
+        }
+    }
+
+    fn area(&mut self, core: &CoreConfig) -> Result<f64, Failure> {
+        if let Some(measured) = self.measured.get(&core.name()) {
+            return Ok(measured.area_um2);
+        }
+        let measured = self.measure(core, Cost::Area)?;
+        self.measured.insert(core.name(), measured.clone());
+        Ok(measured.area_um2)
+    }
+
+    /// What a bit of each width costs.
+    fn price(&mut self) -> Result<(), Failure> {
+        self.plan.begin(MAPPED);
+        let start = self.start.clone();
+        let whole = self.area(&start)?;
+        self.plan.inc(1);
+        let mut costs = Vec::new();
+        for probe in self.space.probes() {
+            costs.push(self.area(&probe)?);
+            self.plan.inc(1);
+        }
+        self.space.price(whole, &costs);
+        Ok(())
+    }
+
+    fn judged(&mut self, cores: &[CoreConfig]) -> Result<Vec<Judged>, Failure> {
+        let Search { start, data, known, plan, .. } = self;
+        judged(start, data, known, plan, cores)
+    }
+
+    /// The smallest core under a rule, of those that are mapped: the cheapest by estimate.
+    fn choose(&mut self, rule: Rule) -> Result<Option<Sized>, Failure> {
+        self.plan.begin(SEARCHED);
+        let Search { start, space, data, known, plan, .. } = self;
+        let holding = space.search(rule, |cores| judged(start, data, known, plan, cores))?;
+        let Some(first) = holding.first() else { return Ok(None) };
+        let start = start.clone();
+        let near = first.cost + NEAR * self.area(&start)?;
+        let mut best: Option<(f64, &Holding)> = None;
+        for holding in holding.iter().take(MOST_MAPPED).filter(|holding| holding.cost <= near) {
+            let area = self.area(&holding.core)?;
+            if best.is_none_or(|(least, _)| area < least) {
+                best = Some((area, holding));
+            }
+        }
+        best.map(|(_, holding)| self.sized(&holding.core.clone())).transpose()
+    }
+
+    fn sized(&mut self, core: &CoreConfig) -> Result<Sized, Failure> {
+        let judged = self.judged(std::slice::from_ref(core))?.remove(0);
+        let measured = self.measure(core, self.args.cost.into())?;
+        let (worst_mean, worst_mean_of) = worst(&judged, |kind| kind.mean_ratio);
+        let (worst_max, worst_max_of) = worst(&judged, |kind| kind.max_ratio);
+        Ok(Sized {
+            core: core.name(),
+            flags: core.flags(),
+            configuration: core.clone(),
+            mean: judged.mean,
+            worst_mean,
+            worst_mean_of,
+            worst_max,
+            worst_max_of,
+            measured,
+        })
+    }
+}
+
+/// Judges the cores that are not known yet.
+fn judged(
+    start: &CoreConfig,
+    data: &Data,
+    known: &mut Judgements,
+    plan: &Plan,
+    cores: &[CoreConfig],
+) -> Result<Vec<Judged>, Failure> {
+    known.of(cores, |unknown| {
+        let judged = judge(start.encodings(), unknown, data, &|| ())?;
+        plan.inc(unknown.len() as u64);
+        Ok(judged)
+    })
+}
+
+/// The largest ratio, and the kind that it is of.
+fn worst(judged: &Judged, ratio: impl Fn(&KindErrors) -> f64) -> (f64, String) {
+    let kinds = judged.kinds.iter().map(|kind| (ratio(kind), kind));
+    let (worst, kind) = match kinds.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        Some((worst, kind)) => (worst, kind),
+        None => return (0.0, String::new()),
+    };
+    (worst, kind.to_string())
+}
+
+fn flow_of(args: &SizeArgs) -> FlowOf {
+    FlowOf { liberty: args.liberty.clone(), clock_ns: Some(args.clock) }
+}

@@ -1,0 +1,306 @@
+//! The smallest core that keeps the rule of equal error.
+//!
+//! The widths of a core, each a few bits around its default, span a space. Two facts keep the search short:
+//!
+//! - An error hardly shrinks with a width, but for the chance of the data. So a core that fails clearly ([`Rule::relaxed`]) rules out all that are in no width wider, and
+//!   one that holds all that cost more.
+//! - What a bit of a width costs depends little on the other widths. Cost is estimated as linear, from cores that are mapped with one width narrower.
+
+use crate::equal_error::{Judged, Rule};
+use flashd_spec::config::{Accumulator, CoreConfig, Design, LaneBits};
+use std::collections::BTreeMap;
+
+/// A width of a core that may be chosen.
+pub struct Width {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// The option that sets it.
+    pub field: &'static str,
+    applies: fn(&CoreConfig) -> bool,
+    get: fn(&CoreConfig) -> u32,
+    set: fn(&mut CoreConfig, u32),
+    /// How far below and above its default it is searched.
+    around: (u32, u32),
+}
+
+fn lane(core: &mut CoreConfig, change: impl FnOnce(&mut LaneBits)) {
+    let mut lane = core.lane_bits();
+    change(&mut lane);
+    core.lane = Some(lane);
+}
+
+/// V and W of FLASH-D alone: FA2 takes a value as it is, and its multiplier, which also scales the result, has a factor as wide as that.
+fn has_factors(core: &CoreConfig) -> bool {
+    core.has_fixed_lanes() && core.design() == Design::FlashD
+}
+
+/// All of them. What saves most comes first.
+pub static WIDTHS: [Width; 7] = [
+    Width {
+        name: "O",
+        field: "lane",
+        applies: CoreConfig::has_fixed_lanes,
+        get: |core| core.lane_bits().o,
+        set: |core, bits| lane(core, |lane| lane.o = bits),
+        around: (3, 1),
+    },
+    Width {
+        name: "V",
+        field: "lane",
+        applies: has_factors,
+        get: |core| core.lane_bits().v,
+        set: |core, bits| lane(core, |lane| lane.v = bits),
+        around: (2, 1),
+    },
+    Width {
+        name: "W",
+        field: "lane",
+        applies: has_factors,
+        get: |core| core.lane_bits().w,
+        set: |core, bits| lane(core, |lane| lane.w = bits),
+        around: (2, 1),
+    },
+    Width {
+        name: "accumulator fraction",
+        field: "accumulator",
+        applies: |core| !core.has_fixed_lanes(),
+        get: CoreConfig::accumulator_fraction,
+        set: |core, bits| core.accumulator = Some(Accumulator::Fraction(bits)),
+        around: (4, 1),
+    },
+    Width {
+        name: "score fraction",
+        field: "score_fraction_bits",
+        applies: |_| true,
+        get: CoreConfig::score_fraction,
+        set: |core, bits| core.score_fraction_bits = Some(bits),
+        // Biases are rounded too, and few kinds of data have some.
+        around: (0, 1),
+    },
+    Width {
+        name: "log2 of segments",
+        field: "segments",
+        applies: |_| true,
+        get: |core| core.segments().ilog2(),
+        set: |core, log| core.segments = Some(1 << log),
+        around: (1, 1),
+    },
+    Width {
+        name: "state fraction",
+        field: "state_fraction_bits",
+        applies: |_| true,
+        get: CoreConfig::state_fraction,
+        set: |core, bits| core.state_fraction_bits = Some(bits),
+        around: (5, 1),
+    },
+];
+
+/// A core of a space.
+#[derive(Clone, Debug)]
+struct Point {
+    widths: Vec<u32>,
+    core: CoreConfig,
+    cost: f64,
+}
+
+/// Cores whose widths are near those of one of them.
+pub struct Space {
+    start: CoreConfig,
+    widths: Vec<&'static Width>,
+    points: Vec<Point>,
+}
+
+/// A core that keeps the rule.
+#[derive(Clone, Debug)]
+pub struct Holding {
+    /// The core.
+    pub core: CoreConfig,
+    /// Its errors.
+    pub judged: Judged,
+    /// Its cost as estimated, beside the start's: negative if it is smaller.
+    pub cost: f64,
+}
+
+impl Space {
+    /// The cores around one. Widths of a `given` option stay.
+    pub fn around(start: &CoreConfig, given: impl Fn(&str) -> bool) -> Space {
+        let widths: Vec<&Width> =
+            WIDTHS.iter().filter(|width| (width.applies)(start) && !given(width.field)).collect();
+        let mut points = vec![Vec::new()];
+        for width in &widths {
+            let (at, (below, above)) = ((width.get)(start), width.around);
+            let values = at.saturating_sub(below)..=at + above;
+            points = points
+                .iter()
+                .flat_map(|point| values.clone().map(|value| [&point[..], &[value]].concat()))
+                .collect();
+        }
+        let mut space = Space { start: start.clone(), widths, points: Vec::new() };
+        let cores = points.into_iter().map(|widths| (space.core(&widths), widths));
+        space.points = cores
+            .filter(|(core, _)| core.validate().is_ok())
+            .map(|(core, widths)| Point { widths, core, cost: 0.0 })
+            .collect();
+        space
+    }
+
+    fn core(&self, widths: &[u32]) -> CoreConfig {
+        let mut core = self.start.clone();
+        for (width, &value) in self.widths.iter().zip(widths) {
+            if (width.get)(&core) != value {
+                (width.set)(&mut core, value);
+            }
+        }
+        core
+    }
+
+    fn at(&self) -> Vec<u32> {
+        self.widths.iter().map(|width| (width.get)(&self.start)).collect()
+    }
+
+    /// The widths that are searched.
+    pub fn widths(&self) -> &[&'static Width] {
+        &self.widths
+    }
+
+    /// All cores.
+    pub fn cores(&self) -> impl Iterator<Item = &CoreConfig> {
+        self.points.iter().map(|point| &point.core)
+    }
+
+    /// Number of cores.
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    /// Set if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    /// The start with each width by itself narrower by a bit, or wider where it cannot be narrower. [`Space::price`] takes their costs.
+    pub fn probes(&self) -> Vec<CoreConfig> {
+        (0..self.widths.len()).map(|i| self.core(&self.probe(i))).collect()
+    }
+
+    fn probe(&self, i: usize) -> Vec<u32> {
+        let step = |by: i32| {
+            let mut widths = self.at();
+            widths[i] = widths[i].saturating_add_signed(by);
+            widths
+        };
+        let narrower = step(-1);
+        if self.core(&narrower).validate().is_ok() { narrower } else { step(1) }
+    }
+
+    /// Sets the estimated costs, from that of the start and those of its probes.
+    pub fn price(&mut self, start: f64, probes: &[f64]) {
+        /// Of the start's cost: of two cores of the same cost the narrower one is taken.
+        const LEAST: f64 = 1e-5;
+        let at = self.at();
+        let price = |(i, &probe): (usize, &f64)| {
+            let narrower = self.probe(i)[i] < at[i];
+            let saved = if narrower { start - probe } else { probe - start };
+            saved.max(LEAST * start)
+        };
+        let prices: Vec<f64> = probes.iter().enumerate().map(price).collect();
+        for point in &mut self.points {
+            let cost = |(i, &width): (usize, &u32)| prices[i] * (f64::from(width) - f64::from(at[i]));
+            point.cost = point.widths.iter().enumerate().map(cost).sum();
+        }
+    }
+
+    /// All cores that keep the rule and were judged on the way to the cheapest, which is the first.
+    ///
+    /// # Errors
+    /// Those of `judge`, which is called for some cores at a time and keeps what it has judged.
+    pub fn search<E>(
+        &self,
+        rule: Rule,
+        mut judge: impl FnMut(&[CoreConfig]) -> Result<Vec<Judged>, E>,
+    ) -> Result<Vec<Holding>, E> {
+        let mut holding: Vec<Holding> = Vec::new();
+        let mut open: Vec<&Point> = self.points.iter().collect();
+        while !open.is_empty() {
+            let batch = batch(&open);
+            let cores: Vec<CoreConfig> = batch.iter().map(|point| point.core.clone()).collect();
+            for (&point, judged) in batch.iter().zip(judge(&cores)?) {
+                if judged.holds(rule) {
+                    open.retain(|other| other.cost < point.cost);
+                    holding.push(Holding { core: point.core.clone(), judged, cost: point.cost });
+                } else if judged.holds(rule.relaxed()) {
+                    open.retain(|other| other.widths != point.widths);
+                } else {
+                    open.retain(|other| !narrower(other, point));
+                }
+            }
+        }
+        holding.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        Ok(holding)
+    }
+}
+
+/// In no width wider.
+fn narrower(a: &Point, b: &Point) -> bool {
+    a.widths.iter().zip(&b.widths).all(|(a, b)| a <= b)
+}
+
+/// Cores that are judged together: those that rule out most, whether they hold or fail. None rules out another.
+fn batch<'a>(open: &[&'a Point]) -> Vec<&'a Point> {
+    /// Making the heads takes as long as judging some cores on them.
+    const MOST: usize = 6;
+    let rank: BTreeMap<_, _> = {
+        let mut costs: Vec<f64> = open.iter().map(|point| point.cost).collect();
+        costs.sort_by(f64::total_cmp);
+        open.iter().map(|point| (&point.widths, costs.partition_point(|&cost| cost < point.cost))).collect()
+    };
+    let ruled_out = |point: &Point| {
+        let fails = open.iter().filter(|other| narrower(other, point)).count();
+        let holds = open.len() - rank[&point.widths];
+        fails.min(holds)
+    };
+    let mut best: Vec<(usize, &Point)> = open.iter().map(|&point| (ruled_out(point), point)).collect();
+    best.sort_by_key(|&(count, _)| std::cmp::Reverse(count));
+    let mut batch: Vec<&Point> = Vec::new();
+    for (_, point) in best {
+        if batch.len() < MOST && batch.iter().all(|other| !narrower(point, other) && !narrower(other, point))
+        {
+            batch.push(point);
+        }
+    }
+    batch
+}
+
+/// What judged cores are known, by name.
+#[derive(Default)]
+pub struct Judgements(BTreeMap<String, Judged>);
+
+impl Judgements {
+    /// Number of cores that are known.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Set if none is known.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The judgements of some cores; `judge` is asked for those that are not known.
+    ///
+    /// # Errors
+    /// Those of `judge`.
+    pub fn of<E>(
+        &mut self,
+        cores: &[CoreConfig],
+        judge: impl FnOnce(&[CoreConfig]) -> Result<Vec<Judged>, E>,
+    ) -> Result<Vec<Judged>, E> {
+        let unknown: Vec<CoreConfig> =
+            cores.iter().filter(|core| !self.0.contains_key(&core.name())).cloned().collect();
+        if !unknown.is_empty() {
+            let judged = judge(&unknown)?;
+            self.0.extend(unknown.iter().map(CoreConfig::name).zip(judged));
+        }
+        Ok(cores.iter().filter_map(|core| self.0.get(&core.name()).cloned()).collect())
+    }
+}
