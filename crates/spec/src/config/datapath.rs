@@ -171,7 +171,7 @@ fn fine(p: u32) -> u32 {
 /// 65,536 keys, as functions of p and G. They keep the rule of equal error at N keys (`flashd_study::equal_error`; docs/theory/widths.md has the errors).
 ///
 /// - O: a step of 1/N of a difference moves o by some units, and N roundings add up like a random walk; in fp8-e4m3
-///   this is a bit more beyond 4,096 keys, because the reference errs little for its few bits.
+///   this is a bit more beyond 4,096 keys, in other formats beyond 65,536.
 /// - V: the difference in these places is dithered, so that on average it has those of the dither too. The mean of N random values is about `2^(-G/2)` of them.
 /// - W: rounding the weight costs less than rounding the result. With p bits recorded heads in fp8 have 5 % more error.
 fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
@@ -181,7 +181,7 @@ fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
         false => formats.lane_precision(),
     };
     let (g, fine) = (key_bits, fine(p));
-    let long = u32::from(p == 4 && g > 12);
+    let long = u32::from(g > if p == 4 { 12 } else { 16 });
     LaneBits {
         o: (g.max(7) + p + 2 + fine + long).clamp(12, WIDEST_LANE_SUM),
         v: (p + fine + g.div_ceil(2)).saturating_sub(4).max(p + 4).clamp(7, WIDEST_LANE_VALUE),

@@ -12,9 +12,10 @@ pub const MAX_KEYS_RANGE: (usize, usize) = (2, 1 << 20);
 /// Smallest and largest threshold T of the hold rule.
 pub const HOLD_RANGE: (f64, f64) = (1.0, 64.0);
 /// Fraction bits of FLASH-D's L for `2^G` keys and results of p significand bits. The last of N equal scores adds `log2(1 + 1/N)`, about 1.44/N, to L: with G - 1 bits
-/// that is still more than half a unit. Its rounding errors add up like a random walk: half of G's bits.
+/// that is still more than half a unit. Its rounding errors add up like a random walk: half of G's bits. With more than G + 2, L moves by so many units a
+/// key that the lanes' thresholds, its lowest bits, are not spread evenly.
 fn log_sum_fraction(key_bits: u32, p: u32) -> u32 {
-    (key_bits + p + 10).div_ceil(2).max(key_bits.saturating_sub(1))
+    (key_bits + p + 10).div_ceil(2).clamp(key_bits.saturating_sub(1), key_bits + 2)
 }
 /// Fraction bits of FA2's l: the rounding errors of `2^G` terms must not reach the last place of a result of p significand bits,
 /// and of few terms neither.

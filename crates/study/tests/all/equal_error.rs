@@ -52,16 +52,18 @@ fn shipped_cores_hold_for_short_contexts() {
 #[test]
 #[ignore = "minutes: cargo test --release -p flashd-study --test all equal_error -- --ignored"]
 fn shipped_cores_hold_up_to_131072_keys() {
+    let mut failed = Vec::new();
     for format in FORMATS {
         for log in 1..=17 {
             let [flash_d, fa2] = cores(format, 1 << log);
-            check(&[fa2], Parts::Whole);
+            failed.extend(failing(&[fa2], Parts::Whole));
             // FLASH-D in fp16 has more than twice the mean error where scores are equal and values have no mean: its accumulator has 30 bits.
             if format != Format::FP16 || log <= 14 {
-                check(&[flash_d], Parts::Whole);
+                failed.extend(failing(&[flash_d], Parts::Whole));
             }
         }
     }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
 /// The rule excludes `paper` and `literal`, which follow the paper to the letter, and dot products that round in each node of a tree.
