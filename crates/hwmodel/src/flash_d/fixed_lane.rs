@@ -6,10 +6,10 @@
 //!  u  m 2^-(WM - 1) 2^-right              the smaller one of w and 1 - w
 //! ```
 //!
-//! The multiplier takes `v - o` in v's places, which are no more than a result needs. An average of many keys hardly moves, so that what a cut drops of o would
-//! not average out: o would come to rest up to a place of v beside the mean. So the difference is dithered: a threshold, the same for all lanes,
-//! moves from step to step and rounds it up as often as o's fraction below v's places says. The threshold is the lowest bits of x, where L, a logarithm of the number
-//! of keys, is finer than the tables. Because `u <= 1/2`, the result lies between o and v or half a place of v beyond one of them.
+//! The multiplier takes `v - o` in v's places, which are as many as a result needs. If the difference were cut there, o would come to rest up to a place of v beside
+//! the mean of many keys, because each key moves it by less than that. So the difference is dithered: a threshold, the same for all lanes, changes from step to
+//! step, and the difference is rounded up as often as o's fraction below v's places says. The threshold is the lowest bits of x: L, the logarithm of a sum of many
+//! keys, has more fraction bits than the tables use. Because `u <= 1/2`, the result lies between o and v or half a place of v beyond one of them.
 
 use crate::arith::fixed::{clamp, fixed_to_format, fixed_to_integer, shift_right_filled, value_to_fixed};
 use crate::arith::fused::signed_times_less;
@@ -217,11 +217,18 @@ pub(crate) fn integers_to_integers(n: &Numerics) -> bool {
 }
 
 /// Rounds an accumulator to the result, relative to `2^(x - bias + 1)`; integers of integers need no x.
-pub(crate) fn lane_result(m: &mut Module, n: &Arc<Numerics>, o: Wire, x: Option<Wire>, done: Wire) -> Wire {
+pub(crate) fn lane_result(
+    m: &mut Module,
+    n: &Arc<Numerics>,
+    name: impl Into<Name>,
+    o: Wire,
+    x: Option<Wire>,
+    done: Wire,
+) -> Wire {
     let numerics = n.clone();
     let [y] = match x.filter(|_| !integers_to_integers(n)) {
-        Some(x) => m.call("result", FixedToFormatFunction { numerics }, [o, x, done]),
-        None => m.call("result", FixedToIntegerFunction { numerics }, [o, done]),
+        Some(x) => m.call(name, FixedToFormatFunction { numerics }, [o, x, done]),
+        None => m.call(name, FixedToIntegerFunction { numerics }, [o, done]),
     };
     y
 }
@@ -301,7 +308,7 @@ fn lane(
         let [borrow, up] = m.call("dither", DitherFunction { numerics: numerics() }, [o, threshold]);
         let [next] = m.call("step", step, [value, o, borrow, up, w, upper, load]);
         m.reserve(&["o_q"]);
-        let y = lane_result(m, n, o, result_x, done);
+        let y = lane_result(m, n, "result", o, result_x, done);
         let outputs = LaneOutputs {
             o: m.output("o", y),
             outside: outside.map(|outside| m.output("outside", outside)),

@@ -207,7 +207,7 @@ fn lane(
         let dither = DitherFunction { numerics: n.clone() };
         let [borrow, up] = m.call("dither", dither, [aligned, threshold]);
         let [next] = m.call("step", step, [value, aligned, borrow, up, w, upper, load]);
-        let y = lane_result(m, n, o, Some(e), done);
+        let y = lane_result(m, n, "result", o, Some(e), done);
         let next = match restore {
             Some(restore) => choose(m, "restored", next, restore),
             None => next,

@@ -4,7 +4,7 @@ use crate::attention::group::{IntegerExponentFunction, blanked};
 use crate::attention::masks::UnmaskedFunction;
 use crate::fa2::fixed_lane::FixedScaleFunction;
 use crate::fa2::separate_lane::ScaleFunction;
-use crate::flash_d::fixed_lane::{FixedToFormatFunction, FixedToIntegerFunction, integers_to_integers};
+use crate::flash_d::fixed_lane::{integers_to_integers, lane_result};
 use crate::flash_d::ranged_lane::RangedPartsFunction;
 use crate::rtl::{Module, Tag, Wire};
 use crate::score::sum::{SumReciprocalFunction, sum_exponent_bits};
@@ -68,13 +68,12 @@ fn fixed(
     let x = x.map(|x| m.input("x", x));
     let [done, empty] = m.input_each([("done", done), ("empty", empty)]);
     let [shows] = m.call("shows", UnmaskedFunction {}, [done, empty]);
-    let numerics = n.clone();
-    if integers_to_integers(n) {
-        let convert = FixedToIntegerFunction { numerics };
-        return m.call_each("convert", convert, o.into_iter().map(|o| [o, shows]));
-    }
-    let x = x.unwrap_or_else(|| m.call("x", IntegerExponentFunction {}, [])[0]);
-    m.call_each("convert", FixedToFormatFunction { numerics }, o.into_iter().map(|o| [o, x, shows]))
+    // Integers of integers need no exponent.
+    let x = match integers_to_integers(n) {
+        true => None,
+        false => Some(x.unwrap_or_else(|| m.call("x", IntegerExponentFunction {}, [])[0])),
+    };
+    o.into_iter().enumerate().map(|(i, o)| lane_result(m, n, ("convert", i), o, x, shows)).collect()
 }
 
 /// FLASH-D with ranged lanes: the accumulators in the format.
@@ -85,11 +84,7 @@ fn ranged(m: &mut Module, n: &Arc<Numerics>, o: &[Wire], [done, empty]: [Wire; 2
     let parts = RangedPartsFunction { numerics: n.clone() };
     let lane = |(i, o)| {
         let [o, x] = m.call(("parts", i), parts.clone(), [o]);
-        let numerics = n.clone();
-        match integers_to_integers(n) {
-            true => m.call(("convert", i), FixedToIntegerFunction { numerics }, [o, shows])[0],
-            false => m.call(("convert", i), FixedToFormatFunction { numerics }, [o, x, shows])[0],
-        }
+        lane_result(m, n, ("convert", i), o, Some(x), shows)
     };
     o.into_iter().enumerate().map(lane).collect()
 }
