@@ -12,11 +12,13 @@
 //! gives octave k (IA + 1 bits) and fraction f.
 
 mod budget;
+mod dither;
 mod state;
 mod sum;
 mod tables;
 
 pub use budget::{BUDGET_RESERVE, BudgetNumerics};
+pub use dither::{DITHER_BITS, dither_bits, fixed_result_bits};
 pub use sum::LOG_SUM_GUARD_BITS;
 pub use tables::{ExpNumerics, ReciprocalNumerics};
 
@@ -78,21 +80,6 @@ pub const COMPLEMENT_GUARD_BITS: u32 = 2;
 /// Extra fraction bits of FLASH-D's difference and product and of FA2's product. Even without them the result stays between o and v, because the factor is at
 /// most 1/2. They are for accuracy: with 0, FLASH-D's mean error on random heads grows by 5 to 12 %; with 1, by up to 4 %.
 pub const UPDATE_GUARD_BITS: u32 = 2;
-
-/// Bits of the dither of a fixed-point FLASH-D lane. The difference of v and o is rounded to v's places by a threshold that moves between these many places
-/// below: on average it has them.
-pub const DITHER_BITS: u32 = 8;
-
-/// Top bits of a fixed-point FLASH-D accumulator that become the result, and that differences are formed from: v's and those of the dither. The rest is truncated.
-pub fn fixed_result_bits(lane: LaneBits) -> u32 {
-    lane.o.min(lane.v + DITHER_BITS)
-}
-
-/// Bits of the dither of the difference in a lane of these widths; none in a merge, whose operands both have an accumulator's places. One bit more
-/// decides the ties of the product.
-pub fn dither_bits(lane: LaneBits) -> u32 {
-    fixed_result_bits(lane) - lane.v
-}
 
 /// Widths and constants of one core.
 #[derive(Clone, Debug)]
