@@ -18,10 +18,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The choice, and what it is chosen by.
+/// What was chosen, and from what.
 #[derive(Serialize)]
 struct Sizes {
-    /// Vector length of the cores that are mapped; errors are of heads of 16 elements and of the recorded ones.
+    /// Vector length of the cores that are mapped. Synthetic heads have d = 16.
     d: usize,
     /// Most keys of a query.
     max_keys: usize,
@@ -31,14 +31,15 @@ struct Sizes {
     clock_ns: f64,
     /// Folder of recorded heads.
     data: PathBuf,
-    /// One query of a recorded head in so many is used.
+    /// Every so many queries of a recorded head are used.
     every: usize,
     /// Numbers of keys of the synthetic heads.
     lengths: Vec<usize>,
     /// Widths that were searched.
     widths: Vec<&'static str>,
-    /// Cores within the range of these widths, and those of them that were judged.
+    /// Cores that these widths span.
     cores: usize,
+    /// Those of them that were judged.
     judged: usize,
     /// The core as selected.
     selected: Sized,
@@ -98,7 +99,7 @@ pub fn run(args: &SizeArgs) -> Result<(), Failure> {
     let heads = sample::Heads::new(args.data.as_deref())?;
     let recorded =
         Heads::load(heads.path(), args.every).map_err(|e| Failure::input(format!("--data: {e}")))?;
-    let mut search = Search::new(args, space, &core, &recorded)?;
+    let mut search = Search::new(args, space, &recorded)?;
     search.price()?;
     let mut limits = args.limit.clone();
     limits.sort_by(f64::total_cmp);
@@ -115,26 +116,41 @@ pub fn run(args: &SizeArgs) -> Result<(), Failure> {
         clock_ns: args.clock,
         data: sample::name(args.data.as_deref()),
         every: args.every,
-        lengths: search.data.lengths.clone(),
+        lengths: search.errors.data.lengths.clone(),
         widths: search.space.widths().iter().map(|width| width.name).collect(),
         cores: search.space.len(),
         selected: search.sized(&core)?,
-        judged: search.known.len(),
+        judged: search.errors.known.len(),
         choices,
     };
     drop(search);
     if args.json { print_json(&sizes) } else { print(&report::text(&sizes)) }
 }
 
+/// Errors of cores, and what they are judged on.
+struct Errors<'a> {
+    data: Data<'a>,
+    known: Judgements,
+}
+
+impl Errors<'_> {
+    fn of(&mut self, cores: &[CoreConfig], plan: &Plan) -> Result<Vec<Judged>, Failure> {
+        let Errors { data, known } = self;
+        known.of(cores, |unknown| {
+            let judged = judge(unknown[0].encodings(), unknown, data, &|| ())?;
+            plan.inc(unknown.len() as u64);
+            Ok(judged)
+        })
+    }
+}
+
 /// The search with what it has found so far.
 struct Search<'a> {
     args: &'a SizeArgs,
-    start: CoreConfig,
     space: Space,
-    data: Data<'a>,
-    known: Judgements,
+    errors: Errors<'a>,
     worker: Worker,
-    measured: BTreeMap<String, Measured>,
+    measured: BTreeMap<(String, Cost), Measured>,
     library: String,
     plan: Plan,
 }
@@ -144,12 +160,8 @@ const MAPPED: usize = 0;
 const SEARCHED: usize = 1;
 
 impl<'a> Search<'a> {
-    fn new(
-        args: &'a SizeArgs,
-        space: Space,
-        start: &CoreConfig,
-        recorded: &'a Heads,
-    ) -> Result<Search<'a>, Failure> {
+    fn new(args: &'a SizeArgs, space: Space, recorded: &'a Heads) -> Result<Search<'a>, Failure> {
+        let start = space.start();
         let data = Data {
             kinds: kinds(),
             lengths: equal_error::lengths(start.max_keys),
@@ -167,13 +179,16 @@ impl<'a> Search<'a> {
             ],
             ", less where modules are in the cache",
         );
-        let start = start.clone();
-        let (known, measured) = (Judgements::default(), BTreeMap::new());
-        Ok(Search { args, start, space, data, known, worker, measured, library, plan })
+        let errors = Errors { data, known: Judgements::default() };
+        Ok(Search { args, space, errors, worker, measured: BTreeMap::new(), library, plan })
     }
 
     /// Area, timing and, if asked for, power of a core.
     fn measure(&mut self, core: &CoreConfig, cost: Cost) -> Result<Measured, Failure> {
+        let key = (core.name(), cost);
+        if let Some(measured) = self.measured.get(&key) {
+            return Ok(measured.clone());
+        }
         let part = Part::Measured {
             core: Box::new(core.clone()),
             cost,
@@ -182,24 +197,22 @@ impl<'a> Search<'a> {
             data: self.args.data.clone(),
         };
         match self.worker.run(&part, self.plan.bar(), &|| ())? {
-            Outcome::Measured { measured, .. } => Ok(measured),
+            Outcome::Measured { measured, .. } => {
+                self.measured.insert(key, measured.clone());
+                Ok(measured)
+            }
             _ => Err(Failure::input(format!("{}: was not measured", core.name()))),
         }
     }
 
     fn area(&mut self, core: &CoreConfig) -> Result<f64, Failure> {
-        if let Some(measured) = self.measured.get(&core.name()) {
-            return Ok(measured.area_um2);
-        }
-        let measured = self.measure(core, Cost::Area)?;
-        self.measured.insert(core.name(), measured.clone());
-        Ok(measured.area_um2)
+        Ok(self.measure(core, Cost::Area)?.area_um2)
     }
 
     /// What a bit of each width costs.
     fn price(&mut self) -> Result<(), Failure> {
         self.plan.begin(MAPPED);
-        let start = self.start.clone();
+        let start = self.space.start().clone();
         let whole = self.area(&start)?;
         self.plan.inc(1);
         let mut costs = Vec::new();
@@ -211,18 +224,13 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    fn judged(&mut self, cores: &[CoreConfig]) -> Result<Vec<Judged>, Failure> {
-        let Search { start, data, known, plan, .. } = self;
-        judged(start, data, known, plan, cores)
-    }
-
     /// The smallest core under a rule, of those that are mapped: the cheapest by estimate.
     fn choose(&mut self, rule: Rule) -> Result<Option<Sized>, Failure> {
         self.plan.begin(SEARCHED);
-        let Search { start, space, data, known, plan, .. } = self;
-        let holding = space.search(rule, |cores| judged(start, data, known, plan, cores))?;
+        let Search { space, errors, plan, .. } = self;
+        let holding = space.search(rule, |cores| errors.of(cores, plan))?;
         let Some(first) = holding.first() else { return Ok(None) };
-        let start = start.clone();
+        let start = space.start().clone();
         let near = first.cost + NEAR * self.area(&start)?;
         let mut best: Option<(f64, &Holding)> = None;
         for holding in holding.iter().take(MOST_MAPPED).filter(|holding| holding.cost <= near) {
@@ -235,7 +243,7 @@ impl<'a> Search<'a> {
     }
 
     fn sized(&mut self, core: &CoreConfig) -> Result<Sized, Failure> {
-        let judged = self.judged(std::slice::from_ref(core))?.remove(0);
+        let judged = self.errors.of(std::slice::from_ref(core), &self.plan)?.remove(0);
         let measured = self.measure(core, self.args.cost.into())?;
         let (worst_mean, worst_mean_of) = worst(&judged, |kind| kind.mean_ratio);
         let (worst_max, worst_max_of) = worst(&judged, |kind| kind.max_ratio);
@@ -253,21 +261,6 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Judges the cores that are not known yet.
-fn judged(
-    start: &CoreConfig,
-    data: &Data,
-    known: &mut Judgements,
-    plan: &Plan,
-    cores: &[CoreConfig],
-) -> Result<Vec<Judged>, Failure> {
-    known.of(cores, |unknown| {
-        let judged = judge(start.encodings(), unknown, data, &|| ())?;
-        plan.inc(unknown.len() as u64);
-        Ok(judged)
-    })
-}
-
 /// The largest ratio, and the kind that it is of.
 fn worst(judged: &Judged, ratio: impl Fn(&KindErrors) -> f64) -> (f64, String) {
     let kinds = judged.kinds.iter().map(|kind| (ratio(kind), kind));
@@ -275,7 +268,7 @@ fn worst(judged: &Judged, ratio: impl Fn(&KindErrors) -> f64) -> (f64, String) {
         Some((worst, kind)) => (worst, kind),
         None => return (0.0, String::new()),
     };
-    (worst, kind.to_string())
+    (worst, kind.case.to_string())
 }
 
 fn flow_of(args: &SizeArgs) -> FlowOf {

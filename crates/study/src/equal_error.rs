@@ -1,9 +1,9 @@
 //! The rule by which two cores count as equally accurate, whatever the number of keys.
 //!
-//! A kind of data is a kind of scores with a kind of values ([`kinds`]), at some numbers of keys ([`lengths`]); recorded heads are one more. The reference is exact attention on the rounded operands, its result
-//! rounded once: the error that the formats cost any core. Errors are against f64 attention on the unrounded data. A core holds
-//! if its mean error over the reference's is at most [`Rule::mean`] as the geometric mean over the kinds of each length, and on recorded heads, and at most
-//! [`Rule::each_mean`] (mean error) and [`Rule::each_max`] (largest error) in each.
+//! A kind of data is a kind of scores with a kind of values ([`kinds`]), at some numbers of keys ([`lengths`]); recorded heads of a model are one more. The
+//! reference is exact attention on the rounded operands, its result rounded once: the error that the formats cost any core. Errors are against
+//! f64 attention on the unrounded data. A core holds if its mean error over the reference's is at most [`Rule::mean`] as the geometric mean over
+//! the kinds of each length and over the recorded ones, and at most [`Rule::each_mean`] (mean error) and [`Rule::each_max`] (largest error) in each.
 
 use crate::accuracy::{AccuracyError, OnHead, on_head};
 use crate::errors::Encoded;
@@ -19,8 +19,12 @@ use std::collections::BTreeSet;
 
 /// Vector length of the heads.
 pub const D: usize = 16;
-/// Queries of each kind, of all its heads. The largest of some dozens of ratios is looked at: of fewer queries, chance would choose the widths.
-pub const QUERIES: usize = 8;
+/// Queries of each kind with a number of keys, of all its heads. The largest of some dozens of ratios is looked at: of fewer queries, chance would choose the
+/// widths. With few keys more of them are cheap.
+fn queries(keys: usize) -> usize {
+    if keys <= 1024 { 32 } else { 8 }
+}
+
 /// Queries of a head; those of one with equal scores are the same, and one is enough.
 const QUERIES_OF_A_HEAD: usize = 4;
 
@@ -42,7 +46,7 @@ pub fn kinds() -> Vec<DataKind> {
 /// The largest ratios of a core's error to the reference's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Rule {
-    /// Geometric mean, over the kinds of each length, of the ratio of mean errors.
+    /// Geometric mean, over the kinds of each length and over the recorded ones, of the ratio of mean errors.
     pub mean: f64,
     /// The ratio of mean errors in each kind and length.
     pub each_mean: f64,
@@ -64,15 +68,42 @@ impl Rule {
 /// reference itself is far below an ulp of the values.
 pub const RULE: Rule = Rule { mean: 1.10, each_mean: 2.0, each_max: 3.0 };
 
-/// A core on one kind of data with one number of keys.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Heads that are judged together.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Case {
+    /// Synthetic ones of a kind with a number of keys.
+    Synthetic(DataKind, usize),
+    /// Recorded ones of a model.
+    Recorded(String),
+}
+
+impl Case {
+    /// Their number of keys; `None` for recorded ones.
+    fn keys(&self) -> Option<usize> {
+        match self {
+            Case::Synthetic(_, keys) => Some(*keys),
+            Case::Recorded(_) => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Case {
+    /// Scores, values and keys, or the model: `equal, gaussian, 4096`.
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Case::Synthetic(DataKind { scores, values }, keys) => {
+                write!(f, "{}, {}, {keys}", scores.name(), values.name())
+            }
+            Case::Recorded(model) => f.write_str(model),
+        }
+    }
+}
+
+/// A core's errors on the heads of a case.
+#[derive(Clone, Debug, PartialEq)]
 pub struct KindErrors {
-    /// Distribution of the scores.
-    pub scores: String,
-    /// Distribution of the values.
-    pub values: &'static str,
-    /// Number of keys.
-    pub keys: usize,
+    /// The heads.
+    pub case: Case,
     /// Mean error of the reference, a fraction of max|v|.
     pub reference_mean: f64,
     /// Its largest error.
@@ -85,16 +116,6 @@ pub struct KindErrors {
     pub mean_ratio: f64,
     /// Largest error over the reference's.
     pub max_ratio: f64,
-}
-
-impl std::fmt::Display for KindErrors {
-    /// Scores, values and keys: `equal, gaussian, 4096`.
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        match self.values == self.scores {
-            true => write!(f, "{}", self.scores),
-            false => write!(f, "{}, {}, {}", self.scores, self.values, self.keys),
-        }
-    }
 }
 
 /// The mean over that of a reference that errs. Where exact results are numbers of the format, so that the reference does not err, the core is compared with
@@ -110,12 +131,12 @@ fn ratio(error: f64, reference: f64, rounding: f64) -> f64 {
 }
 
 /// A core under the rule.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// Every kind with every number of keys.
     pub kinds: Vec<KindErrors>,
-    /// Geometric mean of the ratios of mean errors over the kinds of one number of keys, the largest of all numbers of keys, or the ratio on recorded
-    /// heads. The mean over all is no larger: a user's contexts may all be short, or like the recorded ones.
+    /// Geometric mean of the ratios of mean errors over the kinds of one number of keys, or over the recorded heads' models: the largest of these means. The
+    /// mean over all is no larger: a user's contexts may all be short, or like the recorded ones.
     pub mean: f64,
     /// Largest ratio of mean errors.
     pub worst_mean: f64,
@@ -124,20 +145,20 @@ pub struct Judged {
 }
 
 impl Judged {
-    fn of(kinds: Vec<KindErrors>, recorded: bool) -> Judged {
-        let ratios = || kinds.iter().map(|kind| kind.mean_ratio);
-        let (synthetic, recorded) = kinds.split_at(kinds.len() - usize::from(recorded));
-        let lengths: BTreeSet<usize> = synthetic.iter().map(|kind| kind.keys).collect();
-        let geometric = |keys: usize| {
-            let of_length = synthetic.iter().filter(|kind| kind.keys == keys);
-            let logs: Vec<f64> = of_length.map(|kind| kind.mean_ratio.ln()).collect();
+    fn of(kinds: Vec<KindErrors>) -> Judged {
+        // Cases of one length, or the recorded ones.
+        let keys = |kind: &KindErrors| kind.case.keys();
+        let groups: BTreeSet<Option<usize>> = kinds.iter().map(keys).collect();
+        let geometric = |group: Option<usize>| {
+            let logs = kinds.iter().filter(|kind| keys(kind) == group).map(|kind| kind.mean_ratio.ln());
+            let logs: Vec<f64> = logs.collect();
             (logs.iter().sum::<f64>() / logs.len() as f64).exp()
         };
-        let means = lengths.into_iter().map(geometric).chain(recorded.iter().map(|kind| kind.mean_ratio));
+        let largest = |ratio: fn(&KindErrors) -> f64| kinds.iter().map(ratio).fold(0.0, f64::max);
         Judged {
-            mean: means.fold(0.0, f64::max),
-            worst_mean: ratios().fold(0.0, f64::max),
-            worst_max: kinds.iter().map(|kind| kind.max_ratio).fold(0.0, f64::max),
+            mean: groups.into_iter().map(geometric).fold(0.0, f64::max),
+            worst_mean: largest(|kind| kind.mean_ratio),
+            worst_max: largest(|kind| kind.max_ratio),
             kinds,
         }
     }
@@ -155,7 +176,7 @@ pub struct Data<'a> {
     pub kinds: Vec<DataKind>,
     /// Their numbers of keys: each kind has each of them.
     pub lengths: Vec<usize>,
-    /// Recorded heads, together one more kind.
+    /// Recorded heads, those of each model one more kind.
     pub recorded: &'a [Head],
     /// How the keys reach a core.
     pub parts: Parts,
@@ -165,9 +186,6 @@ pub struct Data<'a> {
 pub fn lengths(max_keys: usize) -> Vec<usize> {
     [256, 4096].into_iter().filter(|&keys| keys < max_keys).chain([max_keys]).collect()
 }
-
-/// One kind of heads with one number of keys; `None` for the recorded ones.
-type Case = Option<(DataKind, usize)>;
 
 /// Judges cores of one encoding. `done` is called for every core and head.
 ///
@@ -179,38 +197,34 @@ pub fn judge(
     data: &Data,
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<Judged>, AccuracyError> {
-    let mut cases: Vec<Case> = Vec::new();
+    let mut cases = Vec::new();
     for &keys in &data.lengths {
-        cases.extend(data.kinds.iter().map(|&kind| Some((kind, keys))));
+        cases.extend(data.kinds.iter().map(|&kind| Case::Synthetic(kind, keys)));
     }
-    cases.extend((!data.recorded.is_empty()).then_some(None));
-    let on_case = |&case: &Case| {
+    let models: BTreeSet<&String> = data.recorded.iter().map(|head| &head.trace.group).collect();
+    cases.extend(models.into_iter().cloned().map(Case::Recorded));
+    let on_case = |case: &Case| {
         let one = |head: &Head| {
             let encoded = Encoded::new(encodings, Default::default(), head)?;
             on_head(&encoded.filling().in_parts(data.parts), cores, done)
         };
         let heads: Result<Vec<OnHead>, AccuracyError> = match case {
-            Some((kind, keys)) => heads(keys, kind).map(|head| one(&head)).collect(),
-            None => data.recorded.iter().map(one).collect(),
+            Case::Synthetic(kind, keys) => heads(*keys, *kind).map(|head| one(&head)).collect(),
+            Case::Recorded(model) => {
+                data.recorded.iter().filter(|head| head.trace.group == *model).map(one).collect()
+            }
         };
-        Ok(errors(encodings, cores.len(), case, data.recorded, &heads?))
+        Ok(errors(encodings, cores.len(), case, &heads?))
     };
     // In the order of the cases, whichever is done first.
     let by_case: Vec<Vec<KindErrors>> =
         cases.par_iter().map(on_case).collect::<Result<_, AccuracyError>>()?;
-    let recorded = !data.recorded.is_empty();
-    let of_core = |i: usize| Judged::of(by_case.iter().map(|case| case[i].clone()).collect(), recorded);
+    let of_core = |i: usize| Judged::of(by_case.iter().map(|case| case[i].clone()).collect());
     Ok((0..cores.len()).map(of_core).collect())
 }
 
 /// The errors of each core on the heads of a case.
-fn errors(
-    encodings: Encodings,
-    cores: usize,
-    case: Case,
-    recorded: &[Head],
-    heads: &[OnHead],
-) -> Vec<KindErrors> {
+fn errors(encodings: Encodings, cores: usize, case: &Case, heads: &[OnHead]) -> Vec<KindErrors> {
     // Of a result just below the largest value.
     let ulp = (-f64::from(encodings.formats.o.precision())).exp2();
     let mean_max = |of: &dyn Fn(&OnHead) -> (f64, f64)| {
@@ -219,19 +233,10 @@ fn errors(
         (mean, each.map(|(_, max)| max).fold(0.0, f64::max))
     };
     let (reference_mean, reference_max) = mean_max(&|on| (on.input.mean, on.input.max));
-    let (scores, values, keys) = match case {
-        Some((kind, keys)) => (kind.scores.name(), kind.values.name(), keys),
-        None => {
-            let longest = recorded.iter().map(|head| head.trace.attention.keys).max();
-            ("recorded".into(), "recorded", longest.unwrap_or(0))
-        }
-    };
     let of_core = |i: usize| {
         let (mean, max) = mean_max(&|on| (on.cores[i].accuracy.mean, on.cores[i].accuracy.max));
         KindErrors {
-            scores: scores.clone(),
-            values,
-            keys,
+            case: case.clone(),
             reference_mean,
             reference_max,
             mean,
@@ -245,9 +250,9 @@ fn errors(
 
 /// The heads of a kind; every query sees all keys.
 fn heads(keys: usize, kind: DataKind) -> impl Iterator<Item = Head> {
-    let queries = if kind.scores == ScoreKind::Equal { 1 } else { QUERIES_OF_A_HEAD };
-    (1..=(QUERIES / queries) as u64).map(move |seed| {
-        let attention = long_context(seed, queries, keys, D, kind.scores, kind.values);
+    let of_a_head = if kind.scores == ScoreKind::Equal { 1 } else { QUERIES_OF_A_HEAD };
+    (1..=(queries(keys) / of_a_head) as u64).map(move |seed| {
+        let attention = long_context(seed, of_a_head, keys, D, kind.scores, kind.values);
         let name = format!("{}-{}-{keys}-{seed}", kind.scores.name(), kind.values.name());
         Head::new(Trace { name, group: String::new(), d: D, causal: false, attention }, 1)
     })

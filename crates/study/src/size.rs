@@ -1,10 +1,10 @@
 //! The smallest core that keeps the rule of equal error.
 //!
-//! The widths of a core, each a few bits around its default, span a space. Two facts keep the search short:
+//! Each width of a core is searched a few bits around its default. Two rules keep the search short:
 //!
-//! - An error hardly shrinks with a width, but for the chance of the data. So a core that fails clearly ([`Rule::relaxed`]) rules out all that are in no width wider, and
-//!   one that holds all that cost more.
-//! - What a bit of a width costs depends little on the other widths. Cost is estimated as linear, from cores that are mapped with one width narrower.
+//! - A bit more of a width hardly ever makes an error larger. So a core that fails clearly ([`Rule::relaxed`]) rules out all cores that have no wider width.
+//!   A core that holds rules out all that cost more.
+//! - What a bit of a width costs depends little on the other widths. So costs are estimated as linear, from the costs of cores with one width narrower.
 
 use crate::equal_error::{Judged, Rule};
 use flashd_spec::config::{Accumulator, CoreConfig, Design, LaneBits};
@@ -17,16 +17,37 @@ pub struct Width {
     /// The option that sets it.
     pub field: &'static str,
     applies: fn(&CoreConfig) -> bool,
-    get: fn(&CoreConfig) -> u32,
-    set: fn(&mut CoreConfig, u32),
+    bits: Bits,
     /// How far below and above its default it is searched.
     around: (u32, u32),
 }
 
-fn lane(core: &mut CoreConfig, change: impl FnOnce(&mut LaneBits)) {
-    let mut lane = core.lane_bits();
-    change(&mut lane);
-    core.lane = Some(lane);
+/// Where a configuration has a width.
+enum Bits {
+    /// One of `lane`.
+    Lane(fn(&mut LaneBits) -> &mut u32),
+    /// An option of its own.
+    Option { get: fn(&CoreConfig) -> u32, set: fn(&mut CoreConfig, u32) },
+}
+
+impl Width {
+    fn get(&self, core: &CoreConfig) -> u32 {
+        match self.bits {
+            Bits::Lane(of) => *of(&mut core.lane_bits()),
+            Bits::Option { get, .. } => get(core),
+        }
+    }
+
+    fn set(&self, core: &mut CoreConfig, bits: u32) {
+        match self.bits {
+            Bits::Lane(of) => {
+                let mut lane = core.lane_bits();
+                *of(&mut lane) = bits;
+                core.lane = Some(lane);
+            }
+            Bits::Option { set, .. } => set(core, bits),
+        }
+    }
 }
 
 /// V and W of FLASH-D alone: FA2 takes a value as it is, and its multiplier, which also scales the result, has a factor as wide as that.
@@ -40,40 +61,41 @@ pub static WIDTHS: [Width; 7] = [
         name: "O",
         field: "lane",
         applies: CoreConfig::has_fixed_lanes,
-        get: |core| core.lane_bits().o,
-        set: |core, bits| lane(core, |lane| lane.o = bits),
+        bits: Bits::Lane(|lane| &mut lane.o),
         around: (3, 1),
     },
     Width {
         name: "V",
         field: "lane",
         applies: has_factors,
-        get: |core| core.lane_bits().v,
-        set: |core, bits| lane(core, |lane| lane.v = bits),
+        bits: Bits::Lane(|lane| &mut lane.v),
         around: (2, 1),
     },
     Width {
         name: "W",
         field: "lane",
         applies: has_factors,
-        get: |core| core.lane_bits().w,
-        set: |core, bits| lane(core, |lane| lane.w = bits),
+        bits: Bits::Lane(|lane| &mut lane.w),
         around: (2, 1),
     },
     Width {
         name: "accumulator fraction",
         field: "accumulator",
         applies: |core| !core.has_fixed_lanes(),
-        get: CoreConfig::accumulator_fraction,
-        set: |core, bits| core.accumulator = Some(Accumulator::Fraction(bits)),
+        bits: Bits::Option {
+            get: CoreConfig::accumulator_fraction,
+            set: |core, bits| core.accumulator = Some(Accumulator::Fraction(bits)),
+        },
         around: (4, 1),
     },
     Width {
         name: "score fraction",
         field: "score_fraction_bits",
         applies: |_| true,
-        get: CoreConfig::score_fraction,
-        set: |core, bits| core.score_fraction_bits = Some(bits),
+        bits: Bits::Option {
+            get: CoreConfig::score_fraction,
+            set: |core, bits| core.score_fraction_bits = Some(bits),
+        },
         // Biases are rounded too, and few kinds of data have some.
         around: (0, 1),
     },
@@ -81,16 +103,20 @@ pub static WIDTHS: [Width; 7] = [
         name: "log2 of segments",
         field: "segments",
         applies: |_| true,
-        get: |core| core.segments().ilog2(),
-        set: |core, log| core.segments = Some(1 << log),
+        bits: Bits::Option {
+            get: |core| core.segments().ilog2(),
+            set: |core, log| core.segments = Some(1 << log),
+        },
         around: (1, 1),
     },
     Width {
         name: "state fraction",
         field: "state_fraction_bits",
         applies: |_| true,
-        get: CoreConfig::state_fraction,
-        set: |core, bits| core.state_fraction_bits = Some(bits),
+        bits: Bits::Option {
+            get: CoreConfig::state_fraction,
+            set: |core, bits| core.state_fraction_bits = Some(bits),
+        },
         around: (5, 1),
     },
 ];
@@ -128,7 +154,7 @@ impl Space {
             WIDTHS.iter().filter(|width| (width.applies)(start) && !given(width.field)).collect();
         let mut points = vec![Vec::new()];
         for width in &widths {
-            let (at, (below, above)) = ((width.get)(start), width.around);
+            let (at, (below, above)) = (width.get(start), width.around);
             let values = at.saturating_sub(below)..=at + above;
             points = points
                 .iter()
@@ -147,15 +173,20 @@ impl Space {
     fn core(&self, widths: &[u32]) -> CoreConfig {
         let mut core = self.start.clone();
         for (width, &value) in self.widths.iter().zip(widths) {
-            if (width.get)(&core) != value {
-                (width.set)(&mut core, value);
+            if width.get(&core) != value {
+                width.set(&mut core, value);
             }
         }
         core
     }
 
     fn at(&self) -> Vec<u32> {
-        self.widths.iter().map(|width| (width.get)(&self.start)).collect()
+        self.widths.iter().map(|width| width.get(&self.start)).collect()
+    }
+
+    /// The core in the middle.
+    pub fn start(&self) -> &CoreConfig {
+        &self.start
     }
 
     /// The widths that are searched.

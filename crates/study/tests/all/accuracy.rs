@@ -199,10 +199,11 @@ fn weights_of_the_hardware_follow_the_exact_ones() {
     let of = |unit, format, segments| weight::curves(unit, format, segments, &weight::PREVIOUS).unwrap();
     for (_, format) in Format::NAMED {
         let p = format.precision().min(12) as i32;
+        let fraction = CoreConfig::new(Design::FlashD, 16, format).score_fraction() as i32;
         for curve in of(WeightUnit::Lse, format, 8) {
             assert!((curve.previous - curve.asked).abs() < 2e-3, "{format}");
             // Half a unit of a factor up to 1/2, half a unit of the score where the sigmoid is steepest, and what the tables lose.
-            let score = std::f64::consts::LN_2 / 4.0 * 2f64.powi(-(p + 1).clamp(5, 12) - 1);
+            let score = std::f64::consts::LN_2 / 4.0 * 2f64.powi(-fraction - 1);
             let limit = 2f64.powi(-p - 2) + score + 6e-4;
             assert!(curve.hardware.absolute > 0.0 && curve.hardware.absolute < limit, "{format} {curve:?}");
             assert!(curve.pwl.absolute > 0.0 && curve.pwl.absolute < 1e-4 && curve.pwl.relative < 2e-3);
