@@ -48,6 +48,9 @@ fn constraints(library: &CellLibrary, period: f64, share: f64) -> String {
     )
 }
 
+/// Line before the paths of a module.
+const OF_MODULE: &str = "paths of module ";
+
 /// Longest path, ns, of each of the modules `<stem>.v` in a folder, alone. The folder has the library, too.
 pub(crate) fn estimate(
     tools: &Tools,
@@ -61,20 +64,30 @@ pub(crate) fn estimate(
     for stem in stems {
         let _ = write!(script, "read_verilog {stem}.v\nlink_design {stem}\n");
         script += &constraints(library, LONG_PERIOD / unit, 0.0);
-        script += "report_worst_slack -digits 6\n";
+        // report_worst_slack of OpenSTA 2.0.17 crashes on some netlists.
+        let _ = writeln!(
+            script,
+            "puts \"{OF_MODULE}{stem}\"\nreport_checks -path_delay max -format end -digits 6"
+        );
     }
     let output = tools.run_sta(folder, &script, task)?;
-    let delays: Vec<f64> = output
-        .lines()
-        .filter_map(|line| line.strip_prefix("worst slack ")?.trim().parse::<f64>().ok())
-        // Without a path there is infinite slack, and no delay.
-        .map(|slack| (LONG_PERIOD - slack * unit).max(0.0))
-        .collect();
-    if delays.len() != stems.len() {
-        let detail = format!("{} slacks for {} netlists:\n{output}", delays.len(), stems.len());
+    let modules: Vec<&str> = output.split(OF_MODULE).skip(1).collect();
+    if modules.len() != stems.len() {
+        let detail = format!("{} reports for {} netlists:\n{output}", modules.len(), stems.len());
         return Err(PpaError::Unexpected { what: format!("timing report of {task}"), detail });
     }
-    Ok(delays)
+    let delay = |report: &&str| {
+        // Without a path there is infinite slack, and no delay.
+        let worst = report.lines().filter_map(end_slack).fold(LONG_PERIOD / unit, f64::min);
+        (LONG_PERIOD - worst * unit).max(0.0)
+    };
+    Ok(modules.iter().map(delay).collect())
+}
+
+/// Slack of a line about a path's end: `q_reg/D (DFFX1)  999.8  8.7  991.1 (MET)`.
+fn end_slack(line: &str) -> Option<f64> {
+    let line = line.strip_suffix(" (MET)").or_else(|| line.strip_suffix(" (VIOLATED)"))?;
+    line.split_whitespace().next_back()?.parse().ok()
 }
 
 /// Times a whole core at a clock of `clock` ns, with external delays of [`EXTERNAL_SHARE`] of it at every port. `registered` are the
@@ -141,4 +154,27 @@ pub(crate) fn analyse(
     })?;
     let needed = needs(&worst).max(0.0);
     Ok(Analysis { worst, period: needed, paths })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A netlist on which OpenSTA's report of the worst slack crashes.
+    #[test]
+    fn every_netlist_is_timed() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = CellLibrary::open(None, folder.path());
+        let (tools, library) = match (Tools::discover(), library) {
+            (Ok(tools), Ok(library)) => (tools, library),
+            (Err(e @ PpaError::MissingTool { .. }), _) | (_, Err(e @ PpaError::MissingLibrary { .. })) => {
+                return eprintln!("skipped: {e}");
+            }
+            (tools, library) => panic!("{:?} {:?}", tools.err(), library.err()),
+        };
+        provide(folder.path(), LIBRARY, &library.for_tools).unwrap();
+        std::fs::write(folder.path().join("crash.v"), include_str!("crash.v")).unwrap();
+        let delays = estimate(&tools, &library, folder.path(), &["crash".into()], "crash").unwrap();
+        assert!(delays[0] > 0.3 && delays[0] < 5.0, "{delays:?}");
+    }
 }
