@@ -13,7 +13,7 @@ use flashd_spec::config::CoreConfig;
 use flashd_study::Heads;
 use flashd_study::equal_error::{self, Data, Judged, KindErrors, RULE, Rule, judge, kinds};
 use flashd_study::parts::Parts;
-use flashd_study::size::{Holding, Judgements, Space};
+use flashd_study::size::{Judgements, Space};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -224,7 +224,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The smallest core under a rule, of those that are mapped: the cheapest by estimate.
+    /// The cheapest core under a rule. Of the smallest by estimate, some are mapped, with and without a value stage.
     fn choose(&mut self, rule: Rule) -> Result<Option<Sized>, Failure> {
         self.plan.begin(SEARCHED);
         let Search { space, errors, plan, .. } = self;
@@ -232,14 +232,29 @@ impl<'a> Search<'a> {
         let Some(first) = holding.first() else { return Ok(None) };
         let start = space.start().clone();
         let near = first.cost + NEAR * self.area(&start)?;
-        let mut best: Option<(f64, &Holding)> = None;
-        for holding in holding.iter().take(MOST_MAPPED).filter(|holding| holding.cost <= near) {
-            let area = self.area(&holding.core)?;
-            if best.is_none_or(|(least, _)| area < least) {
-                best = Some((area, holding));
+        let cost = Cost::from(self.args.cost);
+        // Those that miss the clock come last.
+        let mut best: Option<(f64, f64, CoreConfig)> = None;
+        for holding in holding.into_iter().take(MOST_MAPPED).filter(|holding| holding.cost <= near) {
+            for core in self.stages(holding.core) {
+                let measured = self.measure(&core, cost)?;
+                let key = (measured.cost(cost).unwrap_or(f64::INFINITY), measured.area_um2);
+                if best.as_ref().is_none_or(|&(least, area, _)| key < (least, area)) {
+                    best = Some((key.0, key.1, core));
+                }
             }
         }
-        best.map(|(_, holding)| self.sized(&holding.core.clone())).transpose()
+        best.map(|(.., core)| self.sized(&core)).transpose()
+    }
+
+    /// A core with and without a value stage, unless it is given or the datapath has none. Results are the same.
+    fn stages(&self, core: CoreConfig) -> Vec<CoreConfig> {
+        if self.args.selection.fields.has("value_stage") {
+            return vec![core];
+        }
+        let other = CoreConfig { value_stage: Some(!core.value_stage()), ..core.clone() };
+        let valid = other.validate().is_ok();
+        std::iter::once(core).chain(valid.then_some(other)).collect()
     }
 
     fn sized(&mut self, core: &CoreConfig) -> Result<Sized, Failure> {

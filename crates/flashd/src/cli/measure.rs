@@ -169,7 +169,7 @@ pub struct SizeArgs {
     /// Cell library, plain, .gz or .xz (default: osu018 of qflow-tech-osu018)
     #[arg(long, value_name = "FILE", help_heading = RUN)]
     pub liberty: Option<PathBuf>,
-    /// What is measured of the chosen cores beside their area; widths are chosen by area
+    /// What is least of the cores that are mapped; widths are searched by area
     #[arg(long, value_enum, default_value = "area", help_heading = WHAT)]
     pub cost: CostArg,
     /// Folder of recorded attention heads (default: the bundled sample)

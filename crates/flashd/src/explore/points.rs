@@ -124,6 +124,20 @@ pub struct Measured {
     pub power_with_glitches_mw: Option<f64>,
 }
 
+impl Measured {
+    /// The cost, if the clock is met.
+    pub fn cost(&self, cost: Cost) -> Option<f64> {
+        if !self.meets_clock {
+            return None;
+        }
+        match cost {
+            Cost::Area => Some(self.area_um2),
+            Cost::Power => self.power_mw,
+            Cost::Glitches => self.power_with_glitches_mw,
+        }
+    }
+}
+
 impl From<CostArg> for Cost {
     fn from(cost: CostArg) -> Cost {
         match cost {
@@ -170,12 +184,7 @@ impl CorePoint {
 
     /// Its cost, if it meets the clock.
     pub fn cost(&self, cost: Cost) -> Option<f64> {
-        let measured = self.measured.as_ref().filter(|measured| measured.meets_clock)?;
-        match cost {
-            Cost::Area => Some(measured.area_um2),
-            Cost::Power => measured.power_mw,
-            Cost::Glitches => measured.power_with_glitches_mw,
-        }
+        self.measured.as_ref()?.cost(cost)
     }
 }
 
