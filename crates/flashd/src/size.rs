@@ -18,7 +18,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What was chosen, and from what.
+/// The result of a search.
 #[derive(Serialize)]
 struct Sizes {
     /// Vector length of the cores that are mapped. Synthetic heads have d = 16.
@@ -31,7 +31,7 @@ struct Sizes {
     clock_ns: f64,
     /// Folder of recorded heads.
     data: PathBuf,
-    /// Every so many queries of a recorded head are used.
+    /// Every n-th query of a recorded head is used.
     every: usize,
     /// Numbers of keys of the synthetic heads.
     lengths: Vec<usize>,
@@ -39,7 +39,7 @@ struct Sizes {
     widths: Vec<&'static str>,
     /// Cores that these widths span.
     cores: usize,
-    /// Those of them that were judged.
+    /// Number of judged cores.
     judged: usize,
     /// The core as selected.
     selected: Sized,
@@ -64,10 +64,10 @@ struct Sized {
     configuration: CoreConfig,
     /// Geometric mean of the ratios of mean errors.
     mean: f64,
-    /// Largest ratio of mean errors, and what it is of.
+    /// Largest ratio of mean errors, and its case.
     worst_mean: f64,
     worst_mean_of: String,
-    /// Largest ratio of largest errors, and what it is of.
+    /// Largest ratio of largest errors, and its case.
     worst_max: f64,
     worst_max_of: String,
     measured: Measured,
@@ -75,7 +75,7 @@ struct Sized {
 
 /// Mapped cores whose estimated cost is within this fraction of the least are measured.
 const NEAR: f64 = 0.004;
-/// At most so many of them.
+/// Most cores that are measured for a rule.
 const MOST_MAPPED: usize = 4;
 /// Cores that a search judges for each limit, about.
 const JUDGED: u64 = 60;
@@ -109,6 +109,7 @@ pub fn run(args: &SizeArgs) -> Result<(), Failure> {
     for rule in rules {
         choices.push(Choice { rule, core: search.choose(rule)? });
     }
+    let judged = search.errors.of(std::slice::from_ref(&core), &search.plan)?.remove(0);
     let sizes = Sizes {
         d: core.d,
         max_keys: core.max_keys,
@@ -119,7 +120,7 @@ pub fn run(args: &SizeArgs) -> Result<(), Failure> {
         lengths: search.errors.data.lengths.clone(),
         widths: search.space.widths().iter().map(|width| width.name).collect(),
         cores: search.space.len(),
-        selected: search.sized(&core)?,
+        selected: search.sized(&core, &judged)?,
         judged: search.errors.known.len(),
         choices,
     };
@@ -127,7 +128,7 @@ pub fn run(args: &SizeArgs) -> Result<(), Failure> {
     if args.json { print_json(&sizes) } else { print(&report::text(&sizes)) }
 }
 
-/// Errors of cores, and what they are judged on.
+/// Known errors of cores, and the data.
 struct Errors<'a> {
     data: Data<'a>,
     known: Judgements,
@@ -144,7 +145,7 @@ impl Errors<'_> {
     }
 }
 
-/// The search with what it has found so far.
+/// The state of the search.
 struct Search<'a> {
     args: &'a SizeArgs,
     space: Space,
@@ -209,7 +210,7 @@ impl<'a> Search<'a> {
         Ok(self.measure(core, Cost::Area)?.area_um2)
     }
 
-    /// What a bit of each width costs.
+    /// Sets the prices of the widths.
     fn price(&mut self) -> Result<(), Failure> {
         self.plan.begin(MAPPED);
         let start = self.space.start().clone();
@@ -233,18 +234,18 @@ impl<'a> Search<'a> {
         let start = space.start().clone();
         let near = first.cost + NEAR * self.area(&start)?;
         let cost = Cost::from(self.args.cost);
-        // Those that miss the clock come last.
-        let mut best: Option<(f64, f64, CoreConfig)> = None;
+        // Cores that miss the clock come last.
+        let mut best: Option<(f64, f64, CoreConfig, Judged)> = None;
         for holding in holding.into_iter().take(MOST_MAPPED).filter(|holding| holding.cost <= near) {
             for core in self.stages(holding.core) {
                 let measured = self.measure(&core, cost)?;
                 let key = (measured.cost(cost).unwrap_or(f64::INFINITY), measured.area_um2);
-                if best.as_ref().is_none_or(|&(least, area, _)| key < (least, area)) {
-                    best = Some((key.0, key.1, core));
+                if best.as_ref().is_none_or(|&(least, area, ..)| key < (least, area)) {
+                    best = Some((key.0, key.1, core, holding.judged.clone()));
                 }
             }
         }
-        best.map(|(.., core)| self.sized(&core)).transpose()
+        best.map(|(.., core, judged)| self.sized(&core, &judged)).transpose()
     }
 
     /// A core with and without a value stage, unless it is given or the datapath has none. Results are the same.
@@ -257,11 +258,11 @@ impl<'a> Search<'a> {
         std::iter::once(core).chain(valid.then_some(other)).collect()
     }
 
-    fn sized(&mut self, core: &CoreConfig) -> Result<Sized, Failure> {
-        let judged = self.errors.of(std::slice::from_ref(core), &self.plan)?.remove(0);
+    /// A core with its errors and figures.
+    fn sized(&mut self, core: &CoreConfig, judged: &Judged) -> Result<Sized, Failure> {
         let measured = self.measure(core, self.args.cost.into())?;
-        let (worst_mean, worst_mean_of) = worst(&judged, |kind| kind.mean_ratio);
-        let (worst_max, worst_max_of) = worst(&judged, |kind| kind.max_ratio);
+        let (worst_mean, worst_mean_of) = worst(judged, |kind| kind.mean_ratio);
+        let (worst_max, worst_max_of) = worst(judged, |kind| kind.max_ratio);
         Ok(Sized {
             core: core.name(),
             flags: core.flags(),
@@ -276,7 +277,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The largest ratio, and the kind that it is of.
+/// The largest ratio, and its case.
 fn worst(judged: &Judged, ratio: impl Fn(&KindErrors) -> f64) -> (f64, String) {
     let kinds = judged.kinds.iter().map(|kind| (ratio(kind), kind));
     let (worst, kind) = match kinds.max_by(|a, b| a.0.total_cmp(&b.0)) {

@@ -24,9 +24,9 @@ pub struct Width {
 
 /// Where a configuration has a width.
 enum Bits {
-    /// One of `lane`.
+    /// O, V or W of `lane`.
     Lane(fn(&mut LaneBits) -> &mut u32),
-    /// An option of its own.
+    /// A separate option.
     Option { get: fn(&CoreConfig) -> u32, set: fn(&mut CoreConfig, u32) },
 }
 
@@ -55,7 +55,7 @@ fn has_factors(core: &CoreConfig) -> bool {
     core.has_fixed_lanes() && core.design() == Design::FlashD
 }
 
-/// All of them. What saves most comes first.
+/// All widths. The largest saving comes first.
 pub static WIDTHS: [Width; 7] = [
     Width {
         name: "O",
@@ -129,7 +129,7 @@ struct Point {
     cost: f64,
 }
 
-/// Cores whose widths are near those of one of them.
+/// Cores with widths near those of a start.
 pub struct Space {
     start: CoreConfig,
     widths: Vec<&'static Width>,
@@ -143,7 +143,7 @@ pub struct Holding {
     pub core: CoreConfig,
     /// Its errors.
     pub judged: Judged,
-    /// Its cost as estimated, beside the start's: negative if it is smaller.
+    /// Its estimated cost less that of the start: negative if it is smaller.
     pub cost: f64,
 }
 
