@@ -26,7 +26,7 @@ fn powers_of_two_between_octaves_are_about_a_half_to_one() {
             // Some values are a few last places below 1/2.
             let least = (1 << (b - 1)) - 8;
             assert!((least..=1 << b).contains(&value), "{segments} segments, {f}: {value}");
-            assert!(f > 0 || value == 1 << b, "{segments} segments: Some(2)^0 is {value}");
+            assert!(f > 0 || value == 1 << b, "{segments} segments: 2^0 is {value}");
         }
     }
 }

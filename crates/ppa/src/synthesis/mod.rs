@@ -43,4 +43,4 @@ pub use parts::part;
 pub use tools::Tools;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The flow with the default library, or `None` (with a message) where tools or library are missing.
-fn flow(cache: &Path, clock_ns: Option<f64>) -> Option<Flow> {
+pub(crate) fn flow(cache: &Path, clock_ns: Option<f64>) -> Option<Flow> {
     let library = CellLibrary::open(None, cache);
     match (Tools::discover(), library) {
         (Ok(tools), Ok(library)) => {

@@ -159,22 +159,16 @@ pub(crate) fn analyse(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::synthesis::tests::flow;
 
     /// A netlist on which OpenSTA's report of the worst slack crashes.
     #[test]
     fn every_netlist_is_timed() {
         let folder = tempfile::tempdir().unwrap();
-        let library = CellLibrary::open(None, folder.path());
-        let (tools, library) = match (Tools::discover(), library) {
-            (Ok(tools), Ok(library)) => (tools, library),
-            (Err(e @ PpaError::MissingTool { .. }), _) | (_, Err(e @ PpaError::MissingLibrary { .. })) => {
-                return eprintln!("skipped: {e}");
-            }
-            (tools, library) => panic!("{:?} {:?}", tools.err(), library.err()),
-        };
-        provide(folder.path(), LIBRARY, &library.for_tools).unwrap();
+        let Some(flow) = flow(folder.path(), None) else { return };
+        provide(folder.path(), LIBRARY, &flow.library.for_tools).unwrap();
         std::fs::write(folder.path().join("crash.v"), include_str!("crash.v")).unwrap();
-        let delays = estimate(&tools, &library, folder.path(), &["crash".into()], "crash").unwrap();
+        let delays = estimate(&flow.tools, &flow.library, folder.path(), &["crash".into()], "crash").unwrap();
         assert!(delays[0] > 0.3 && delays[0] < 5.0, "{delays:?}");
     }
 }
