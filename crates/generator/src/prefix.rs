@@ -24,8 +24,10 @@ const NONE: &str = "none";
 const LONGEST: usize = 64;
 /// Bytes of the digest in a name, two digits each.
 const DIGEST_BYTES: usize = 4;
-/// The longest name of a shared module, whose file has its name. Verilator hashes longer names, and then warns that the file has another.
+/// The longest name of a shared module, as Verilator encodes it. It hashes longer names, and then warns that the file has another.
 const LONGEST_NAME: usize = 127;
+/// Letters by which Verilator's code for the second of two `_` is longer.
+const CODE_OF_UNDERSCORES: usize = 4;
 /// The folder of shared modules without a prefix.
 const FOLDER: &str = "modules";
 
@@ -74,8 +76,13 @@ impl Prefix {
             Prefix::Top => joined(design, module),
             Prefix::Shared(prefix) => {
                 // The digest tells names apart that are the same up to here.
-                let stem = joined(prefix, module);
-                format!("{}_{}", &stem[..stem.len().min(LONGEST_NAME - 2 * DIGEST_BYTES - 1)], digest(text))
+                let mut stem = joined(prefix, module);
+                while stem.len() > prefix.len()
+                    && (stem.ends_with('_') || encoded(&stem) > LONGEST_NAME - 2 * DIGEST_BYTES - 1)
+                {
+                    stem.pop();
+                }
+                format!("{stem}_{}", digest(text))
             }
             Prefix::Plain => module.into(),
         }
@@ -105,6 +112,11 @@ fn joined(prefix: &str, name: &str) -> String {
         true => format!("{prefix}{name}"),
         false => format!("{prefix}_{name}"),
     }
+}
+
+/// The length of a name in Verilator.
+fn encoded(name: &str) -> usize {
+    name.len() + CODE_OF_UNDERSCORES * name.matches("__").count()
 }
 
 fn digest(text: &str) -> String {
@@ -166,6 +178,11 @@ mod tests {
         assert_eq!(inner(&"none".parse().unwrap()), "bf16_term_982d9e3e");
         let long = Prefix::Shared("acme".into()).inner("fa2_bf16_d4", &"x".repeat(150), "text");
         assert_eq!((long.len(), &long[113..]), (127, "xxxxx_982d9e3e"));
+        // The name would be cut after its underscore.
+        let long = Prefix::Shared("acme".into()).inner("fa2_bf16_d4", &"_x".repeat(70), "text");
+        assert_eq!((long.len(), &long[113..]), (126, "_x_x_982d9e3e"));
+        let long = Prefix::Shared("a__b".into()).inner("fa2_bf16_d4", &"x".repeat(150), "text");
+        assert_eq!(long.len(), 127 - 4);
         assert_eq!(without_digest("flash_d_group_16"), "flash_d_group_16");
     }
 }
