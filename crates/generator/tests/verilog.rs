@@ -10,6 +10,7 @@ use flashd_spec::config::{
     ArrayConfig, CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, KINDS, SplitConfig, WrapperConfig,
 };
 use flashd_spec::format::Format;
+use flashd_spec::numerics::fixed_result_bits;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn modules(verilog: &str) -> Vec<&str> {
@@ -342,15 +343,20 @@ fn what_a_configuration_leaves_out_has_no_port() {
 /// the fractions of a vector in which Inf and NaN are looked for.
 #[test]
 fn inputs_are_as_wide_as_what_is_read() {
-    let verilog = &core_files(&CoreConfig::shipped()[0]).unwrap()[0].text;
+    let core = &CoreConfig::shipped()[0];
+    let verilog = &core_files(core).unwrap()[0].text;
+    let lane = core.lane_bits();
+    // The integer part of x, and the bits of o that the result is rounded from.
+    let x = format!("[{}:{}]", core.state_fraction() + core.score_integer_bits + 2, core.state_fraction());
+    let o = format!("[{}:{}]", lane.o - 1, lane.o - fixed_result_bits(lane));
     let parts = [
-        "    input  wire [35:17] x,\n",
-        ".x(x_q[35:17])",
-        "    input  wire [25:6] o,\n",
-        "u_result (.o(o_q[25:6]), .x(e_q),",
+        format!("    input  wire {x} x,\n"),
+        format!(".x(x_q{x})"),
+        format!("    input  wire {o} o,\n"),
+        format!("u_result (.o(o_q{o}), .x(e_q),"),
     ];
     for part in parts {
-        assert!(verilog.contains(part), "{part}");
+        assert!(verilog.contains(&part), "{part}");
     }
     let mut lines = verilog.lines();
     while let Some(line) = lines.next() {

@@ -158,13 +158,16 @@ fn bad_input_is_refused() {
 #[test]
 fn heads_of_models_with_biases_and_sinks() {
     let means = |args: &[&str]| -> Vec<f64> {
-        let all = json(&[&["accuracy", "--every", "8", "--no-lengths", "--format", "bf16"], args].concat());
+        let all = json(&[&["accuracy", "--no-lengths", "--format", "bf16"], args].concat());
         let rows = all["traces"]["formats"][0]["rows"].as_array().unwrap().clone();
         let cores = rows.iter().flat_map(|row| row["cores"].as_array().unwrap());
         cores
             .map(|core| {
                 assert_eq!(core["hardware"]["mismatches"], 0, "{core}");
-                assert!(core["over_input"].as_f64().is_some_and(|over| (0.7..1.3).contains(&over)), "{core}");
+                assert!(
+                    core["over_input"].as_f64().is_some_and(|over| (0.95..1.2).contains(&over)),
+                    "{core}"
+                );
                 core["mean"].as_f64().unwrap()
             })
             .collect()

@@ -162,30 +162,24 @@ impl WidestScalar {
 /// Slack of the lazy reference, as in FlashAttention-4: o and l are rescaled for a score more than 8 octaves, a factor of 256, above it.
 pub const LAZY_SLACK: u32 = 8;
 
-/// A bit more for fp16's 11 bits, whose results resolve more of the roundings.
-fn fine(p: u32) -> u32 {
-    u32::from(p >= 11)
-}
-
 /// Widths of FLASH-D's fixed-point lanes for values and results of p significand bits and `2^G` keys: what `flashd size` finds in ASAP7 at 4 ns for 512, 4,096 and
-/// 65,536 keys, as functions of p and G. They keep the rule of equal error at N keys (`flashd_study::equal_error`; docs/theory/widths.md has the errors).
+/// 65,536 keys, as functions of p and G. They keep the rule of equal error at 2 to N keys (`flashd_study::equal_error`; docs/theory/widths.md has the errors).
 ///
-/// - O: a step of 1/N of a difference moves o by some units, and N roundings add up like a random walk; in fp8-e4m3
-///   this is a bit more beyond 4,096 keys, in other formats beyond 65,536.
+/// - O: a step of 1/N of a difference moves o by some units, and N roundings add up like a random walk.
 /// - V: the difference in these places is dithered, so that on average it has those of the dither too. The mean of N random values is about `2^(-G/2)` of them.
-/// - W: rounding the weight costs less than rounding the result. With p bits recorded heads in fp8 have 5 % more error.
+/// - W: rounding the weight costs less than rounding the result. With p bits recorded heads have up to 8 % more error.
 fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
     // Integers have the same last place in every channel, and their rounding dominates.
-    let p = match ships_fixed(formats) {
-        true => formats.v.precision() - 1,
-        false => formats.lane_precision(),
-    };
-    let (g, fine) = (key_bits, fine(p));
-    let long = u32::from(g > if p == 4 { 12 } else { 16 });
+    let integers = ships_fixed(formats);
+    let p = if integers { formats.v.precision() - 1 } else { formats.lane_precision() };
+    // Results of 11 bits resolve more of the roundings.
+    let (g, long) = (key_bits, u32::from(key_bits > if p >= 11 { 14 } else { 16 }));
+    // Few integers do not average the roundings of their weights.
+    let finer_weight = u32::from(!integers || g < 6);
     LaneBits {
-        o: (g.max(7) + p + 2 + fine + long).clamp(12, WIDEST_LANE_SUM),
-        v: (p + fine + g.div_ceil(2)).saturating_sub(4).max(p + 4).clamp(7, WIDEST_LANE_VALUE),
-        w: (p + 1).clamp(3, WIDEST_LANE_WEIGHT),
+        o: (g.max(7) + p + 2 + long).clamp(12, WIDEST_LANE_SUM),
+        v: (p + g.div_ceil(2)).saturating_sub(4).max(p + 4).clamp(7, WIDEST_LANE_VALUE),
+        w: (p + finer_weight).clamp(3, WIDEST_LANE_WEIGHT),
     }
 }
 
@@ -205,7 +199,7 @@ fn fa2_lane(formats: Formats, key_bits: u32) -> LaneBits {
     // Few values of few bits do not average their roundings.
     let of_sum = if key_bits < 12 { of_sum.max(5) } else { of_sum };
     LaneBits {
-        o: (key_bits.max(7) + of_sum + 1 + fine(p) + u32::from(key_bits > 16)).clamp(12, WIDEST_LANE_SUM),
+        o: (key_bits.max(7) + of_sum + 1 + u32::from(key_bits > 16)).clamp(12, WIDEST_LANE_SUM),
         v: (p + 6).min(WIDEST_LANE_VALUE),
         w: p.clamp(3, WIDEST_LANE_WEIGHT),
     }

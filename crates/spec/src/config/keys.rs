@@ -11,11 +11,12 @@ pub const MAX_KEYS_RANGE: (usize, usize) = (2, 1 << 20);
 
 /// Smallest and largest threshold T of the hold rule.
 pub const HOLD_RANGE: (f64, f64) = (1.0, 64.0);
-/// Fraction bits of FLASH-D's L for `2^G` keys and results of p significand bits. The last of N equal scores adds `log2(1 + 1/N)`, about 1.44/N, to L: with G - 1 bits
-/// that is still more than half a unit. Its rounding errors add up like a random walk: half of G's bits. With more than G + 2, L moves by so many units a
-/// key that the lanes' thresholds, its lowest bits, are not spread evenly.
-fn log_sum_fraction(key_bits: u32, p: u32) -> u32 {
-    (key_bits + p + 10).div_ceil(2).clamp(key_bits.saturating_sub(1), key_bits + 2)
+/// Fraction bits of FLASH-D's L for `2^G` keys.
+///
+/// The last of N equal scores adds `log2(1 + 1/N)` to L, about 1.44/N: five or six units. With fewer fraction bits, the rounding errors of L grow. With
+/// more, the lowest bits of L, the lanes' thresholds, are not spread evenly.
+fn log_sum_fraction(key_bits: u32) -> u32 {
+    key_bits + 2
 }
 /// Fraction bits of FA2's l: the rounding errors of `2^G` terms must not reach the last place of a result of p significand bits,
 /// and of few terms neither.
@@ -54,7 +55,7 @@ impl CoreConfig {
         let p = self.formats().o.precision().min(WIDEST_LANE_WEIGHT);
         let of_keys = match self.design() {
             Design::Fa2 => sum_fraction(self.key_bits(), p) + self.kind().sum_guard,
-            Design::FlashD => log_sum_fraction(self.key_bits(), p),
+            Design::FlashD => log_sum_fraction(self.key_bits()),
         };
         let ours = of_keys.max(p + STATE_FRACTION_BEYOND_RESULTS).max(self.score_fraction());
         self.state_fraction_bits.unwrap_or(ours.min(STATE_FRACTION_RANGE.1))
