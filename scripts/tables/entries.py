@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Callable
 
-from . import derived, errors, faults, power, speed
+from . import derived, errors, faults, power, savings, speed
 
 
 @dataclass
@@ -25,6 +25,8 @@ class Entry:
     """Whether all of it is of ASAP7."""
     made_of: tuple = ()
     """The tables whose kept runs it is made of; none if it is measured."""
+    chart: Callable | None = None
+    """Draws its table as SVG."""
 
     @property
     def needs_text(self):
@@ -50,9 +52,11 @@ ENTRIES = {
     "hold-lengths": Entry("hold rules over the number of keys", errors.hold_lengths, "5 min"),
     "hold-bounds": Entry("rules at their worst distance", errors.worst_bounds, "10 s"),
     "hold-streams": Entry("rules on constructed streams", errors.worst_streams, "10 s"),
-    "area": _mapped("area, slack and power of cores at a clock, and their shortest periods", power.cores, "1 h"),
-    "area-savings": _mapped("what FLASH-D saves over FA2", power.savings, "1 h, none after area"),
-    "area-lengths": _mapped("what FLASH-D saves by length, at a slow and a fast clock", power.lengths, "15 min", asap7=True),
+    "savings-formats": _mapped("what FLASH-D saves at equal error, by format and length", savings.formats, "20 min", heads=True, asap7=True,
+                               chart=savings.chart),
+    "savings-keys": _mapped("the same by the number of keys", savings.keys, "5 min", heads=True, asap7=True),
+    "savings-clocks": _mapped("the same by the clock", savings.clocks, "15 min", heads=True, asap7=True),
+    "savings-osu018": _mapped("the same in osu018, by format and length", savings.osu018, "20 min", heads=True),
     "area-paper": _mapped("both algorithms as the paper draws them", power.papers, "2 min", asap7=True),
     "area-gates": _mapped("clock gates in place of enables; ASAP7's file with its clock gates", power.gates, "5 min", asap7=True),
     "area-variants": _mapped("every variant at one clock", power.variants, "15 min", asap7=True),
@@ -60,14 +64,13 @@ ENTRIES = {
     "area-periods": _mapped("shortest periods of all variants", power.periods, "15 min", asap7=True),
     # Made of kept runs, whose figures may move; nothing is measured.
     "beside-paper": Entry("the paper's figures next to those of the kept runs", derived.beside_paper, "1 s",
-                          made_of=("area-periods", "area-paper", "area-savings", "area-lengths")),
+                          made_of=("area-periods", "area-paper", "savings-formats", "savings-clocks")),
     "area-arrays": _mapped("arrays beside single cores", power.arrays, "5 min", asap7=True),
     "explore": _mapped("error against power", power.explore, "15 min", heads=True, asap7=True),
     "explore-formats": _mapped("error against area and power over formats", power.explore_formats, "30 min", heads=True, asap7=True),
     "operands": Entry("errors by the formats of operands", errors.operands, "3 min", heads=True),
     "operands-added": Entry("what cores add to the error of the rounded inputs", errors.added, "3 min", heads=True),
     "operands-area": _mapped("area and power by the formats of operands", power.operands, "15 min", asap7=True),
-    "operands-int8": _mapped("INT8 beside e4m3", power.integers, "20 min"),
     "operands-results": _mapped("results in int8 beside bf16", power.results, "15 min", asap7=True),
     # A netlist's faults follow the version of Yosys.
     "mutation-units": Entry("faults of units that testbenches find", faults.units, "30 min", limit=0.02, tools=faults.TOOLS),

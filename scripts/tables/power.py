@@ -58,32 +58,6 @@ def reach(configuration):
     return RANGES.get(configuration.get("update") or configuration.get("fa2"), "float")
 
 
-SIDE_BY_SIDE = {
-    "bf16": ("flash-d", "fa2", "fa2 --fa2 shared-scale", "fa2 --fa2 separate-scale", "flash-d --update fixed --value-stage true",
-             "fa2 --fa2 shared-log-reference", "fa2 --fa2 log-reference"),
-    "fp8-e4m3": ("flash-d", "fa2", "fa2 --fa2 shared-scale", "fa2 --fa2 separate-scale", "flash-d --update rounded",
-                 "flash-d --update fixed --value-stage true", "fa2 --fa2 shared-log-reference"),
-}
-"""Cores of d = 16 beside each other, by format. In ASAP7 those of PAIRS alone."""
-PAIRS = (("flash_d", "fa2"), ("flash_d", "fa2_shared"), ("flash_d", "fa2_separate"), ("flash_d_rounded", "fa2_separate"),
-         ("flash_d_rounded", "fa2_shared"), ("flash_d_fixed_staged", "fa2_sharedlog"))
-ASAP7_CORES = ("flash-d", "fa2", "fa2 --fa2 shared-scale", "flash-d --update fixed --value-stage true", "fa2 --fa2 shared-log-reference")
-
-
-def side_by_side(context, table):
-    """Figures of those cores: library, format, core's name, figures at the clock, figures of the core mapped for speed."""
-    for label, flags in libraries(context, table):
-        for fmt, cores in SIDE_BY_SIDE.items():
-            if not label.startswith("osu018"):
-                cores = [core for core in cores if core in ASAP7_CORES]
-            flagged = [f"--design {core}" for core in cores]
-            report = context.flashd(f"ppa --d 16 --format {fmt} {flags} --glitches 1000", cores=flagged)
-            library = re.sub(r"--clock \S+ ?", "", flags)
-            fastest = context.flashd(f"ppa --d 16 --format {fmt} {library} --cycles 0", cores=flagged)
-            for figures, fast in zip(report, fastest):
-                yield label, fmt, stem(figures["core"]), figures, fast
-
-
 def shortest(figures):
     """The shortest period: of a core mapped for speed, which is one without --clock."""
     return figures["timing"]["shortest_period"]
@@ -93,53 +67,6 @@ def measures(figures):
     """Area, slack at the clock, power without and with glitches."""
     power = figures["power"]
     return figures["area"]["total"], figures["timing"]["slack"], power["total"], power["glitches"]["total"]
-
-
-def cores(context):
-    """Area, slack and power of cores of d = 16 at a clock, and their shortest periods."""
-    table = Table(["library, clock", "format", "core", "range", "um2", "slack ns", "mW without glitches", "with", "shortest ns"], labels=4)
-    for label, fmt, name, figures, fast in side_by_side(context, table):
-        um2, slack, plain, glitches = measures(figures)
-        cells = [number(um2, area), spare(slack), number(plain), number(glitches), number(shortest(fast), places(2))]
-        table.add([label, fmt, f"`{name}`", reach(figures["configuration"])], cells)
-    return table
-
-
-def savings(context):
-    """What FLASH-D saves over FA2, of the same cores; the period is the shortest."""
-    table = Table(["library, clock", "format", "FLASH-D", "FA2", "area saved", "power saved", "power with glitches saved", "period saved"], labels=4)
-    found = {}
-    for label, fmt, name, figures, fast in side_by_side(context, table):
-        um2, _, plain, glitches = measures(figures)
-        found[label, fmt, name] = (um2, plain, glitches, shortest(fast))
-    for label, fmt in dict.fromkeys(key[:2] for key in found):
-        for own, other in PAIRS:
-            if (label, fmt, own) in found and (label, fmt, other) in found:
-                cells = [points(percent(1 - a / b)) for a, b in zip(found[label, fmt, own], found[label, fmt, other])]
-                table.add([label, fmt, f"`{own}`", f"`{other}`"], cells)
-    return table
-
-
-BY_LENGTH = {4: {"bf16": (16, 64, 256), "fp8-e4m3": (16, 64)}, 2.7: {"bf16": (16, 64), "fp8-e4m3": (16, 64)}}
-"""Lengths by clock in ns and format. At d = 256 lanes are nearly all, as the step from 16 to 64 shows already: once."""
-
-
-def lengths(context):
-    """FLASH-D beside the shipped and the smallest float FA2 at a slow clock and at a fast one, by format and length, in ASAP7; with glitches but for the longest."""
-    table = Table(["clock, ns", "format", "d", "FLASH-D um2", "mW", "with glitches", "slack ns", "FA2's", "saved: area", "power", "with glitches",
-                   "over `shared-scale`: area", "power", "with glitches"], labels=3)
-    for clock, formats in BY_LENGTH.items():
-        for fmt, of_format in formats.items():
-            for d in of_format:
-                glitches = d <= 64
-                report = context.flashd(f"ppa --d {d} --format {fmt} --clock {clock:g} {asap7(context)} --glitches {1000 if glitches else 0}",
-                                        cores=("--design flash-d", "--design fa2", "--design fa2 --fa2 shared-scale"))
-                own, fa2, floats = ((f["area"]["total"], f["power"]["total"], f["power"]["glitches"]["total"] if glitches else None) for f in report)
-                slacks = [f["timing"]["slack"] for f in report[:2]]
-                saved = [points(percent(1 - a / b)) if a else Cell("") for other in (fa2, floats) for a, b in zip(own, other)]
-                cells = [number(own[0], area), number(own[1]), number(own[2]) if glitches else Cell(""), *map(spare, slacks)]
-                table.add([f"{clock:g}", fmt, str(d)], [*cells, *saved])
-    return table
 
 
 def gates(context):
@@ -158,10 +85,10 @@ def gates(context):
 
 
 def papers(context):
-    """Both algorithms as the paper draws them, in ASAP7 at a clock that both meet."""
+    """Both algorithms as the paper draws them, in ASAP7 at a clock that both meet with time to spare."""
     table = Table(["format", "core", "um2", "slack ns", "mW without glitches", "with", "FLASH-D saves: area", "power", "with glitches"], labels=2)
     for fmt in ("bf16", "fp8-e4m3"):
-        report = context.flashd(f"ppa --d 16 --format {fmt} --clock 5 --glitches 1000 {asap7(context)}",
+        report = context.flashd(f"ppa --d 16 --format {fmt} --clock 8 --glitches 1000 {asap7(context)}",
                                 cores=("--design flash-d --weight paper", "--design fa2 --fa2 literal"))
         own, literal = (measures(figures) for figures in report)
         saved = [points(percent(1 - own[i] / literal[i])) for i in (0, 2, 3)]
@@ -232,22 +159,6 @@ def operands(context):
             um2, _, plain, glitches = measures(figures)
             cells += [number(um2, area), number(plain), number(glitches)]
         table.add([name], cells + [number(port_bytes(context.manifest(f"--design flash-d --d 64 {flags}")), places(0))])
-    return table
-
-
-def integers(context):
-    """INT8 beside e4m3, at two lengths in both libraries."""
-    table = Table(["library, clock", "d", "core", "um2", "mW", "with glitches", "int8's area beside e4m3's, %"], labels=3)
-    for label, flags in libraries(context, table):
-        for d in (16, 64):
-            cores = [f"--design {design} --format {fmt}" for design in ("flash-d", "fa2") for fmt in ("fp8-e4m3", "int8")]
-            report = context.flashd(f"ppa --d {d} {flags} --glitches 300", cores=cores)
-            for e4m3, int8 in zip(report[::2], report[1::2]):
-                beside = points(percent(measures(int8)[0] / measures(e4m3)[0] - 1))
-                for figures, cell in ((e4m3, Cell("")), (int8, beside)):
-                    um2, _, plain, glitches = measures(figures)
-                    name = figures["core"].removesuffix(f"_d{d}")
-                    table.add([label, str(d), f"`{name}`"], [number(um2, area), number(plain), number(glitches), cell])
     return table
 
 

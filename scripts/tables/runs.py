@@ -133,12 +133,15 @@ def line_of(kept, path, page):
     return f"{BEGINNING}{text}."
 
 
-def rewrite(kept, path, place):
-    """Writes a table, and the line beneath, from its runs."""
-    replace(place, [*as_markdown(table_of(kept)).splitlines(), "", line_of(kept, path, place.path)])
+def rewrite(kept, path, place, chart):
+    """Writes a table, the line beneath, and its chart beside the page, from its runs."""
+    table = table_of(kept)
+    if chart:
+        (place.path.parent / f"{kept['table']}.svg").write_text(chart(table), encoding="utf-8")
+    replace(place, [*as_markdown(table).splitlines(), "", line_of(kept, path, place.path)])
 
 
-def update(name, sample, table, run, place):
+def update(name, sample, table, run, place, chart):
     """Keeps a run, and writes the page's table from it. Rows that were not measured stay those of the runs before."""
     path = path_of(name, sample, place)
     kept = read(path)
@@ -156,11 +159,11 @@ def update(name, sample, table, run, place):
     temporary = path.with_suffix(".tmp")
     temporary.write_text(_written(kept), encoding="utf-8")
     temporary.replace(path)
-    rewrite(kept, path, place)
+    rewrite(kept, path, place, None if sample else chart)
 
 
-def rewrite_all():
-    """Writes every table of the documents that has a run from it; the names of those that have none."""
+def rewrite_all(charts):
+    """Writes every table of the documents that has a run from it, and its chart; the names of those that have none."""
     none = []
     for name, sample in places_of():
         # Anew for each: those before have moved lines.
@@ -170,5 +173,5 @@ def rewrite_all():
         if kept is None:
             none.append(f"{name}{' on the sample' if sample else ''}")
         else:
-            rewrite(kept, path, place)
+            rewrite(kept, path, place, None if sample else charts.get(name))
     return none

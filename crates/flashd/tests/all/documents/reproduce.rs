@@ -3,7 +3,7 @@
 use super::markdown::Command;
 use super::workshop::Workshop;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn command(text: &str) -> Command {
     Command { place: String::new(), folder: String::new(), text: text.into(), output: None, long: false }
@@ -82,6 +82,9 @@ fn tables_are_those_of_their_runs() {
         }
     }
     assert!(kept > 4, "{kept}");
+    let chart = "docs/results/2026-11/savings-formats.svg";
+    let drawn = |folder: &Path| fs::read_to_string(folder.join(chart)).unwrap();
+    assert!(drawn(&super::root()) == drawn(&workshop.repository()), "{chart}: not that of its run");
     // A table made from other tables' runs agrees with the present runs.
     workshop.run(&command("scripts/reproduce beside-paper")).unwrap();
     // The run counts, not the page.

@@ -1,0 +1,106 @@
+"""What FLASH-D saves over FA2 at equal error: both sized for the same number of keys by the same rule. They take Yosys and OpenSTA."""
+
+from .chart import bars
+from .errors import percent
+from .pages import Cell, Table, number, places
+from .power import area, asap7, points, shortest
+
+FORMATS = {
+    "bf16": "--format bf16",
+    "fp8-e4m3": "--format fp8-e4m3",
+    "fp8-e5m2": "--format fp8-e5m2",
+    "fp16, 16,384 keys": "--format fp16 --max-keys 16384",
+    "int8": "--format int8",
+    "bf16 over int8": "--format bf16 --k-format int8 --v-format int8",
+}
+"""Formats of operands by their names in tables. In fp16 FLASH-D keeps the rule of equal error up to 16,384 keys."""
+LENGTHS = (16, 64, 256)
+CYCLES = {16: 1600, 64: 1600, 256: 800}
+"""Cycles with glitches by d, of all heads together."""
+KEYS = (512, 4096, 65536)
+COLUMNS = ["FLASH-D um2", "pJ", "with glitches", "FA2 um2", "pJ", "with glitches", "saved: area", "energy", "with glitches"]
+
+
+def figures_of(figures, clock):
+    """Area in um2, and energy of a cycle, which takes a key, without and with glitches in pJ."""
+    power = figures["power"]
+    return figures["area"]["total"], power["total"] * clock, power["glitches"]["total"] * clock
+
+
+def measured(context, flags, d, clock, library, others=("fa2",)):
+    """Figures of FLASH-D, and of the smallest of some FA2 that meets the clock."""
+    cores = [f"--design {core} {flags}" for core in ("flash-d", *others)]
+    own, *candidates = context.flashd(f"ppa --d {d} --clock {clock:g} {library} --glitches {CYCLES[d]}", heads=True, cores=cores)
+    meeting = [figures for figures in candidates if figures["timing"]["slack"] >= 0] or candidates
+    best = min(meeting, key=lambda figures: figures["area"]["total"])
+    return figures_of(own, clock), figures_of(best, clock)
+
+
+def saved(own, other):
+    """What is saved, in percent."""
+    return [percent(1 - a / b) for a, b in zip(own, other)]
+
+
+def cells_of(own, other):
+    """The cells of COLUMNS."""
+    both = [number(x, area) if i == 0 else number(x) for figures in (own, other) for i, x in enumerate(figures)]
+    return both + [points(x) for x in saved(own, other)]
+
+
+def by_length(context, library, clock, lengths):
+    """Rows of all formats and some lengths, and the means of what is saved."""
+    table = Table(["format", "d", *COLUMNS], labels=2)
+    for name, flags in FORMATS.items():
+        all_saved = []
+        for d in lengths:
+            own, other = measured(context, flags, d, clock, library)
+            table.add([name, str(d)], cells_of(own, other))
+            all_saved.append(saved(own, other))
+        mean = [points(sum(column) / len(column)) for column in zip(*all_saved)]
+        table.add([name, "mean"], [Cell("")] * 6 + mean)
+    return table
+
+
+def formats(context):
+    """All formats and lengths in ASAP7 at a slow clock."""
+    return by_length(context, asap7(context), 4, LENGTHS)
+
+
+def chart(table):
+    """A chart of that table."""
+    columns = ((len(table.columns) - 3, "area that FLASH-D saves, %"), (len(table.columns) - 1, "energy with glitches that it saves, %"))
+    return bars(table, columns, {str(d): f"d = {d}" for d in LENGTHS})
+
+
+def osu018(context):
+    """All formats and two lengths in osu018 at a slow clock."""
+    return by_length(context, "", 30, LENGTHS[:2])
+
+
+def keys(context):
+    """All formats by the number of keys, d = 16, in ASAP7 at a slow clock."""
+    table = Table(["format", "keys", *COLUMNS], labels=2)
+    for name, flags in FORMATS.items():
+        for keys in KEYS:
+            if "--max-keys" in flags and keys == KEYS[-1]:
+                continue
+            of_keys = f"{flags.split(' --max-keys')[0]} --max-keys {keys}"
+            own, other = measured(context, of_keys, 16, 4, asap7(context))
+            table.add([name.split(",")[0], f"{keys:,}"], cells_of(own, other))
+    return table
+
+
+def clocks(context):
+    """All formats by the clock, d = 16, in ASAP7: 4 ns, 1.25 times the shortest period of the fastest FA2, and that period. Beside the smallest FA2 that meets it."""
+    table = Table(["format", "clock", "ns", "FLASH-D's shortest", *COLUMNS], labels=2)
+    for name, flags in FORMATS.items():
+        others = ("fa2",) if "int8" in name else ("fa2", "fa2 --fa2 shared-scale")
+        cores = [f"--design {core} {flags}" for core in ("flash-d", *others)]
+        own_fast, *fast = [shortest(f) for f in context.flashd(f"ppa --d 16 {asap7(context)} --cycles 0", cores=cores)]
+        # A mapping for a clock need not find what a mapping for speed finds.
+        least = min(fast) * 1.01
+        for clock, ns in (("slow", 4.0), ("1.25 of FA2's shortest", 1.25 * least), ("FA2's shortest", least)):
+            ns = round(ns + 0.005, 2)
+            own, other = measured(context, flags, 16, ns, asap7(context), others)
+            table.add([name, clock], [number(ns, places(2)), number(own_fast, places(2)), *cells_of(own, other)])
+    return table
