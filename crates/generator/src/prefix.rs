@@ -179,7 +179,7 @@ mod tests {
         let long = Prefix::Shared("acme".into()).inner("fa2_bf16_d4", &"x".repeat(150), "text");
         assert_eq!((long.len(), &long[113..]), (127, "xxxxx_982d9e3e"));
         // The name would be cut after its underscore.
-        let long = Prefix::Shared("acme".into()).inner("fa2_bf16_d4", &"_x".repeat(70), "text");
+        let long = Prefix::Shared("acm".into()).inner("fa2_bf16_d4", &"x_".repeat(70), "text");
         assert_eq!((long.len(), &long[113..]), (126, "_x_x_982d9e3e"));
         let long = Prefix::Shared("a__b".into()).inner("fa2_bf16_d4", &"x".repeat(150), "text");
         assert_eq!(long.len(), 127 - 4);

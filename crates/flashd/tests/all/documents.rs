@@ -38,7 +38,7 @@ fn documents() -> Vec<String> {
 }
 
 /// Commands that are not run, by a part of them, and why. Those of sections with longer checks are not run either.
-const NOT_RUN: [(&str, &str); 32] = [
+const NOT_RUN: [(&str, &str); 31] = [
     ("scripts/test", "it runs every check, these tests among them"),
     ("scripts/lint rtl-out", "scripts/test lints all cores, which takes minutes"),
     ("cargo xtask cosim", "scripts/test runs it"),
@@ -58,7 +58,6 @@ const NOT_RUN: [(&str, &str); 32] = [
     ("--checkpoint stories260K.bin", "the reader brings the model"),
     ("ppa --design flash-d --d 16 --breakdown", "mapping takes minutes"),
     ("ppa --variants", "mapping takes hours"),
-    ("--glitches 1000", "mapping takes minutes"),
     ("ppa --clock 30", "mapping takes hours"),
     ("explore --errors-only", "it takes hours"),
     ("explore --clock 30", "mapping takes minutes"),
