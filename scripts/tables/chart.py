@@ -1,6 +1,7 @@
 """Bar charts of tables, as SVG."""
 
 from html import escape
+from math import ceil, floor
 
 WIDTH, LEFT, RIGHT = 900, 50, 10
 PANEL, GAP, TOP, BELOW = 180, 40, 40, 40
@@ -17,7 +18,7 @@ def _text(x, y, words, anchor="middle", size=12):
 def _panel(top, title, groups, series):
     """The bars of a column: a group for each first label, a bar for each second one."""
     figures = [x for group in groups.values() for x in group]
-    low, high = (STEP * round_up for round_up in (min(0, int(min(figures) // STEP)), max(0, int(-(-max(figures) // STEP)))))
+    low, high = STEP * floor(min(0, *figures) / STEP), STEP * ceil(max(0, *figures) / STEP)
     y = lambda x: top + PANEL * (high - x) / (high - low)
     lines = [_text(LEFT, top - 8, title, "start", 13)]
     for x in range(low, high + 1, STEP):

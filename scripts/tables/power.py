@@ -8,9 +8,6 @@ from .program import OSU018
 
 DESIGNS = {"flash-d": "FLASH-D", "fa2": "FA2"}
 """Designs by their flag, as the pages call them."""
-LIBRARIES = {"osu018": ("osu018, 30 ns", 30), "asap7": ("ASAP7, 4 ns", 4)}
-"""Libraries by name: what rows call them, and the clock in ns at which cores are compared."""
-NO_ASAP7 = "rows of ASAP7: --liberty names its file"
 TOOLS = ("yosys", "sta", str(OSU018))
 
 
@@ -27,17 +24,6 @@ def spare(x):
 def area(x):
     """Areas as the pages have them: whole um2, with commas."""
     return f"{x:,.0f}"
-
-
-def libraries(context, table):
-    """The libraries that there are, each with its flags; what is missing is left out of the table."""
-    for name, (label, clock) in LIBRARIES.items():
-        if name == "osu018":
-            yield label, f"--clock {clock}"
-        elif context.liberty is None:
-            table.missing.append(((label,), NO_ASAP7))
-        else:
-            yield label, f"--clock {clock} --liberty {context.liberty}"
 
 
 def asap7(context):
