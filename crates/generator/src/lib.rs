@@ -48,7 +48,7 @@ pub use company::{Company, Top};
 pub use files::{
     array_files, array_files_in, core_files, core_files_in, split_files_in, unit_file, unit_file_in,
 };
-pub use prefix::{Prefix, PrefixError, without_digest};
+pub use prefix::{Prefix, PrefixError};
 pub use verilog::{Emission, GeneratedFile, Origin, Sources};
 // What they return, and how it gets to disk.
 pub use files::write_all;

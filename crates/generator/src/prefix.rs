@@ -1,6 +1,7 @@
 //! How the names of emitted modules begin.
 
 use flashd_hwmodel::netlist::is_keyword;
+use flashd_spec::config::{design_name, encoded_length, with_digest};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write;
 use std::str::FromStr;
@@ -22,12 +23,6 @@ pub enum Prefix {
 const NONE: &str = "none";
 /// The longest prefix. File names are limited to 255 bytes, and the longest names of modules have about 150.
 const LONGEST: usize = 64;
-/// Bytes of the digest in a name, two digits each.
-const DIGEST_BYTES: usize = 4;
-/// The longest name of a shared module, as Verilator encodes it. It hashes longer names, and then warns that the file has another.
-const LONGEST_NAME: usize = 127;
-/// Letters by which Verilator's code for the second of two `_` is longer.
-const CODE_OF_UNDERSCORES: usize = 4;
 /// The folder of shared modules without a prefix.
 const FOLDER: &str = "modules";
 
@@ -51,6 +46,9 @@ impl FromStr for Prefix {
             None => "is empty".into(),
             Some(c) if c.is_ascii_digit() => format!("begins with the digit {c}"),
             _ if text.len() > LONGEST => format!("has {} characters", text.chars().count()),
+            _ if encoded_length(text) > LONGEST => {
+                format!("has {} characters in Verilator", encoded_length(text))
+            }
             _ if is_keyword(text) => "is a keyword".into(),
             _ => match text.chars().find(|&c| !legal(c)) {
                 Some(c) => format!("has the character {c:?}"),
@@ -65,7 +63,7 @@ impl Prefix {
     /// The name of a top, which is also that of its files.
     pub fn top(&self, design: &str) -> String {
         match self {
-            Prefix::Shared(prefix) => joined(prefix, design),
+            Prefix::Shared(prefix) => design_name(joined(prefix, design)),
             Prefix::Top | Prefix::Plain => design.into(),
         }
     }
@@ -74,16 +72,7 @@ impl Prefix {
     pub(crate) fn inner(&self, design: &str, module: &str, text: &str) -> String {
         match self {
             Prefix::Top => joined(design, module),
-            Prefix::Shared(prefix) => {
-                // The digest tells names apart that are the same up to here.
-                let mut stem = joined(prefix, module);
-                while stem.len() > prefix.len()
-                    && (stem.ends_with('_') || encoded(&stem) > LONGEST_NAME - 2 * DIGEST_BYTES - 1)
-                {
-                    stem.pop();
-                }
-                format!("{stem}_{}", digest(text))
-            }
+            Prefix::Shared(prefix) => with_digest(&joined(prefix, module), text),
             Prefix::Plain => module.into(),
         }
     }
@@ -114,15 +103,6 @@ fn joined(prefix: &str, name: &str) -> String {
     }
 }
 
-/// The length of a name in Verilator.
-fn encoded(name: &str) -> usize {
-    name.len() + CODE_OF_UNDERSCORES * name.matches("__").count()
-}
-
-fn digest(text: &str) -> String {
-    sha256(text)[..2 * DIGEST_BYTES].into()
-}
-
 /// SHA-256 as `sha256sum` prints it.
 pub(crate) fn sha256(text: &str) -> String {
     let mut digits = String::new();
@@ -132,19 +112,10 @@ pub(crate) fn sha256(text: &str) -> String {
     digits
 }
 
-/// The name of a shared module without its digest; other names as they are.
-pub fn without_digest(name: &str) -> &str {
-    match name.rsplit_once('_') {
-        Some((stem, end)) if end.len() == 2 * DIGEST_BYTES && end.bytes().all(|b| b.is_ascii_hexdigit()) => {
-            stem
-        }
-        _ => name,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flashd_spec::config::without_digest;
 
     #[test]
     fn only_identifiers_are_prefixes() {

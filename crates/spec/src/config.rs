@@ -27,6 +27,7 @@ pub use keys::{
     ACCUMULATOR_GUARD_BITS, DEFAULT_MAX_KEYS, HOLD_RANGE, MAX_KEYS_RANGE, STATE_FRACTION_RANGE, too_long,
 };
 pub use kinds::{Accumulator, Design, Dot, Hold, LaneBits, Lengths, Update, WeightUnit};
+pub use name::{LONGEST_NAME, design_name, encoded_length, with_digest, without_digest};
 pub use option::{Applies, CoreOption, Range};
 pub use options::OPTIONS;
 pub use split::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};

@@ -3,8 +3,9 @@
 use crate::digest::{self, hexadecimal};
 use crate::output::Failure;
 use flashd_files::TemporaryFolder;
-use flashd_generator::{GeneratedFile, testbench_files, without_digest};
+use flashd_generator::{GeneratedFile, testbench_files};
 use flashd_hwmodel::vectors::Layout;
+use flashd_spec::config::without_digest;
 use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result as IoResult};

@@ -255,6 +255,36 @@ fn all_shipped_and_200_random_designs_can_be_compiled_together() {
     }
 }
 
+/// Verilator hashes names of more than 127 letters, and finds no top by them.
+#[test]
+fn verilator_finds_tops_with_many_options() {
+    let long = "generate --quiet --design flash-d --d 3 --format fp4-e2m1 --update rounded --masks --softcap 20 --bias \
+        --value-latency 14 --hold 22.572340581701507 --accumulator fp8-e4m3 --weight-bits 11 --segments 16 --score-shift 2";
+    let array = "--queries 2 --key-index-bits 27";
+    let wrapper = format!("{array} --wrapper axis --beat 40 --values all");
+    let (letters, underscores) = ("p".repeat(64), "_a".repeat(8) + "__b");
+    let mut tops = BTreeSet::new();
+    for kind in [
+        "",
+        array,
+        &wrapper,
+        &format!("{wrapper} --prefix {letters}"),
+        &format!("{array} --prefix {underscores}"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let args = words(&format!("{long} {kind} --out {}", folder.path().display()));
+        let ran = run(&args);
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        let [top] = &names(folder.path(), ".sdc")[..] else { panic!("{kind}: a top each") };
+        let mut verilator = Command::new("verilator");
+        verilator.args(["--lint-only", "-Wall", "--top-module", top]);
+        verilator.args(listed(folder.path(), &format!("{top}.f")));
+        assert_eq!(silent(&mut verilator), "", "{top}");
+        tops.insert(top.clone());
+    }
+    assert_eq!(tops.len(), 5, "{tops:?}");
+}
+
 /// Several files of configurations in one run, with a flag for all of them.
 #[test]
 fn several_configurations_share_modules() {

@@ -1,8 +1,8 @@
 //! Names, limits and combinations of configurations.
 
 use flashd_spec::config::{
-    Accumulator, CoreConfig, DEFAULT_HOLD, Design, Dot, Fa2Variant, FlashDVariant, Hold, LaneBits,
-    default_score_shift,
+    Accumulator, ArrayConfig, CoreConfig, DEFAULT_HOLD, Design, Dot, Fa2Variant, FlashDVariant, Hold,
+    LaneBits, SplitConfig, WrapperConfig, default_score_shift, without_digest,
 };
 use flashd_spec::format::Format;
 
@@ -41,6 +41,40 @@ fn names_carry_what_is_not_default() {
         CoreConfig { state_fraction_bits: Some(12), ..CoreConfig::new(Design::FlashD, 16, Format::BF16) };
     // ln 65,536 + 9 ln 2, rounded up: held keys together stay below an ulp of bf16.
     assert_eq!(coarse.hold(), Hold::Below(18.0));
+}
+
+/// Names of files and tops have a limit, and cut ones still tell designs apart.
+#[test]
+fn names_of_many_options_are_cut() {
+    let core = |softcap| CoreConfig {
+        hold: Some(Hold::Below(22.572340581701507)),
+        datapath: FlashDVariant::Rounded.into(),
+        accumulator: Some(Accumulator::Float(Format::FP8_E4M3)),
+        softcap: Some(softcap),
+        bias: true,
+        value_latency: 14,
+        weight_bits: Some(11),
+        segments: Some(16),
+        score_shift: Some(2),
+        k_format: Some(Format::FP8_E5M2),
+        v_format: Some(Format::FP6_E2M3),
+        ..CoreConfig::new(Design::FlashD, 17, Format::FP4_E2M1)
+    };
+    let names: Vec<String> = [20.0, 30.0]
+        .into_iter()
+        .flat_map(|softcap| {
+            let core = core(softcap);
+            let array = ArrayConfig { key_index_bits: Some(27), ..ArrayConfig::new(core.clone(), 16) };
+            let split = SplitConfig::new(core.clone(), 16);
+            [core.name(), array.name(), split.name(), WrapperConfig::new(array).name()]
+        })
+        .collect();
+    let distinct: std::collections::BTreeSet<_> = names.iter().collect();
+    assert_eq!(distinct.len(), names.len(), "{names:?}");
+    for name in &names {
+        assert!(name.len() <= 123 && name.starts_with("flash_d_rounded_"), "{name}");
+        assert_ne!(without_digest(name), name);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The configuration of an array: a core, and the number of copies that share the keys.
 
-use super::{ConfigError, CoreConfig};
+use super::{ConfigError, CoreConfig, design_name};
 use crate::bits::index_bits;
 use crate::numerics::Numerics;
 use serde::{Deserialize, Serialize};
@@ -70,9 +70,14 @@ impl ArrayConfig {
     /// Module and file name: the core's name, `_xB`, and `_kW` if the width of a key's index is not the default: `flash_d_bf16_d64_x8`. A core's name ends with
     /// its vector length, so no core has the name of an array. An array of one core still has `_x1`, because its ports differ.
     pub fn name(&self) -> String {
+        design_name(self.whole_name())
+    }
+
+    /// [`Self::name`] of any length.
+    pub(super) fn whole_name(&self) -> String {
         let bits = self.key_index_bits.filter(|&bits| bits != self.default_key_index_bits());
         let bits = bits.map_or(String::new(), |bits| format!("_k{bits}"));
-        format!("{}_x{}{bits}", self.core.name(), self.queries)
+        format!("{}_x{}{bits}", self.core.whole_name(), self.queries)
     }
 
     /// Cycles from accepting the last key to the block's first result, as in the core; result i comes i cycles later.

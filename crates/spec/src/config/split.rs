@@ -1,6 +1,6 @@
 //! The configuration of a split: a core, and the number of parts of the keys.
 
-use super::{ConfigError, CoreConfig, Design};
+use super::{ConfigError, CoreConfig, Design, design_name};
 use crate::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ impl SplitConfig {
 
     /// Module and file name: the core's and `_pP`: `flash_d_partial_bf16_d64_p8`.
     pub fn name(&self) -> String {
-        format!("{}_p{}", self.core.name(), self.parts)
+        design_name(format!("{}_p{}", self.core.whole_name(), self.parts))
     }
 
     /// Levels of the merge tree, `log2 P`.

@@ -1,6 +1,6 @@
 //! The configuration of a stream wrapper: an array, the width of a beat, and which values are sent.
 
-use super::{ArrayConfig, ConfigError, CoreConfig};
+use super::{ArrayConfig, ConfigError, CoreConfig, design_name};
 use crate::numerics::{BIAS, Numerics};
 use serde::{Deserialize, Serialize};
 
@@ -169,7 +169,7 @@ impl WrapperConfig {
             Values::Requested => "",
             Values::All => "_all",
         };
-        format!("{}_axis{beat}{values}", self.array.name())
+        design_name(format!("{}_axis{beat}{values}", self.array.whole_name()))
     }
 
     /// Cycles from the last beat of a block's last key to the first beat of its first result, if neither keys nor values wait: the array's latency and
