@@ -2,7 +2,7 @@
 
 import re
 
-from .errors import OPERANDS, percent, stem
+from .errors import OPERANDS, RESULTS, percent, stem
 from .pages import Cell, Table, digits, number, places
 from .program import OSU018
 
@@ -138,28 +138,13 @@ def port_bytes(manifest):
 def operands(context):
     """Area and power by the formats of operands, d = 64, and the bytes of a key with its value."""
     table = Table(["operands", "FLASH-D: um2", "mW", "with glitches", "FA2: um2", "mW", "with glitches", "bytes a key"], labels=1)
-    for name, flags in OPERANDS.items():
+    for name, flags in (OPERANDS | RESULTS).items():
         report = context.flashd(f"ppa --d 64 --clock 4 --glitches 300 {asap7(context)}", cores=[f"--design {design} {flags}" for design in ("flash-d", "fa2")])
         cells = []
         for figures in report:
             um2, _, plain, glitches = measures(figures)
             cells += [number(um2, area), number(plain), number(glitches)]
         table.add([name], cells + [number(port_bytes(context.manifest(f"--design flash-d --d 64 {flags}")), places(0))])
-    return table
-
-
-def results(context):
-    """Results in int8 beside those in bf16, d = 16."""
-    table = Table(["operands", "results", "design", "um2", "mW", "with glitches", "area beside bf16 results, %"], labels=3)
-    pairs = [(fmt, design) for fmt in ("bf16", "int8") for design in ("flash-d", "fa2")]
-    cores = [f"--design {design} --format {fmt} --o-format {o}" for fmt, design in pairs for o in ("bf16", "int8")]
-    # A result in the format that is the default is left out.
-    report = context.flashd(f"ppa --d 16 --clock 4 --glitches 300 {asap7(context)}", cores=[core.removesuffix(" --o-format bf16") for core in cores])
-    for (fmt, design), bf16, int8 in zip(pairs, report[::2], report[1::2]):
-        beside = points(percent(measures(int8)[0] / measures(bf16)[0] - 1))
-        for o, figures, cell in (("bf16", bf16, Cell("")), ("int8", int8, beside)):
-            um2, _, plain, glitches = measures(figures)
-            table.add([fmt, o, DESIGNS[design]], [number(um2, area), number(plain), number(glitches), cell])
     return table
 
 
@@ -177,31 +162,4 @@ def arrays(context):
                 over = percent(value / (queries * alone) - 1)
                 cells += [number(value, write), Cell(f"{over:.1f} %", (over,), slack=1.0)]
         table.add([str(queries)], cells)
-    return table
-
-
-def explore_formats(context):
-    """Error against area and power over formats of operands, both designs."""
-    table = Table(["design", "operands", "area um2", "power mW", "with glitches", "mean error, %"], labels=2)
-    grid = context.root / "configs/grids/formats.json"
-    report = context.flashd(f"explore --d 16 --grid {grid} --cost glitches --clock 4 {asap7(context)} --every 8", heads=True)
-    for point in sorted(report["all_formats"]["points"], key=lambda point: point["errors"]["mean"]):
-        got = point["measured"]
-        cells = [number(got["area_um2"], area), number(got["power_mw"], places(2)), number(got["power_with_glitches_mw"], places(2)),
-                 number(percent(point["errors"]["mean"]), places(4))]
-        table.add([DESIGNS[point["configuration"]["design"]], point["format"]], cells)
-    return table
-
-
-def explore(context):
-    """Error against power over a grid of bf16 cores."""
-    table = Table(["core", "area um2", "power mW", "slack ns", "mean error", "65,536 equal scores"], labels=1)
-    grid = next((context.root / "docs/results").rglob("explore.json"))
-    report = context.flashd(f"explore --d 16 --format bf16 --grid {grid} --cost power --clock 4 {asap7(context)} --every 8", heads=True)
-    for point in report["formats"][0]["points"]:
-        got = point["measured"]
-        if got and got["meets_clock"]:
-            cells = [number(got["area_um2"], places(0)), number(got["power_mw"], places(2)), spare(got["slack_ns"]),
-                     number(percent(point["errors"]["mean"]), places(4)), number(percent(point["equal_scores_error"]), places(4))]
-            table.add([f"`{stem(point['core'])}`"], cells)
     return table

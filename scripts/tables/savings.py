@@ -1,7 +1,7 @@
 """What FLASH-D saves over FA2 at equal error: both sized for the same number of keys by the same rule. They take Yosys and OpenSTA."""
 
 from .chart import bars
-from .errors import percent
+from .errors import percent, stem
 from .pages import Cell, Table, number, places
 from .power import area, asap7, points, shortest
 
@@ -18,6 +18,9 @@ LENGTHS = (16, 64, 256)
 CYCLES = {16: 1600, 64: 1600, 256: 800}
 """Cycles with glitches by d, of all heads together."""
 KEYS = (512, 4096, 65536)
+LIMITS = (1.05, 1.1, 1.25)
+"""Limits of the geometric mean of errors over those that the formats cost; 1.1 is the rule's."""
+SIZED = ("bf16", "fp8-e4m3", "int8")
 COLUMNS = ["FLASH-D um2", "pJ", "with glitches", "FA2 um2", "pJ", "with glitches", "saved: area", "energy", "with glitches"]
 
 
@@ -103,4 +106,23 @@ def clocks(context):
             ns = round(ns + 0.005, 2)
             own, other = measured(context, flags, 16, ns, asap7(context), others)
             table.add([name, clock], [number(ns, places(2)), number(own_fast, places(2)), *cells_of(own, other)])
+    return table
+
+
+def limits(context):
+    """The smallest core of both designs under other limits of the rule, d = 16, in ASAP7 at a slow clock."""
+    table = Table(["format", "limit", "FLASH-D", "um2", "mean", "FA2", "um2", "mean", "saved: area"], labels=2)
+    for name in SIZED:
+        sizes = [context.flashd(f"size --design {design} --d 16 {FORMATS[name]} --every 4 --clock 4 {asap7(context)} "
+                                f"--limit {','.join(map(str, LIMITS))}", heads=True) for design in ("flash-d", "fa2")]
+        for limit in LIMITS:
+            cores = [next(choice["core"] for choice in report["choices"] if choice["rule"]["mean"] == limit) for report in sizes]
+            cells = []
+            for core in cores:
+                if core:
+                    cells += [Cell(f"`{stem(core['core'])}`"), number(core["measured"]["area_um2"], area), number(core["mean"], places(3))]
+                else:
+                    cells += [Cell("none"), Cell(""), Cell("")]
+            both = [core["measured"]["area_um2"] for core in cores if core]
+            table.add([name, str(limit)], cells + [points(percent(1 - both[0] / both[1])) if len(both) == 2 else Cell("")])
     return table

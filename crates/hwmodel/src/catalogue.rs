@@ -2,6 +2,7 @@
 
 use crate::attention::core::{self, CoreKind};
 use crate::attention::factor::FactorForm;
+use crate::attention::port_result::PortResult;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::attention::schedule::score_stage;
 use crate::fa2::lazy_reference::lazy_reference;
@@ -28,6 +29,7 @@ const FLASH_D_ROUNDED: CoreKind = CoreKind {
     score: score::score,
     scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Format, false, inputs),
     lanes: &rounded_lane::ROUNDED,
+    at_port: None,
     argument_after: 1,
     weight_after: 3,
     early_value: false,
@@ -50,6 +52,7 @@ const FLASH_D_FIXED: CoreKind = CoreKind {
     doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o) in fixed point, one key a cycle.",
     scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Shift(lane_bits(n).w), false, inputs),
     lanes: &fixed_lane::FIXED,
+    at_port: Some(&fixed_lane::FIXED_AT_PORT),
     result_exponent: Some(1),
     ..FLASH_D_ROUNDED
 };
@@ -58,6 +61,7 @@ const FLASH_D_FIXED: CoreKind = CoreKind {
 const FLASH_D_STAGED_FIXED: CoreKind = CoreKind {
     scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Shift(lane_bits(n).w), true, inputs),
     lanes: &fixed_lane::STAGED_FIXED,
+    at_port: Some(&fixed_lane::STAGED_FIXED_AT_PORT),
     weight_after: 2,
     early_value: true,
     result_exponent: Some(2),
@@ -69,6 +73,7 @@ const FLASH_D_STAGED_FIXED: CoreKind = CoreKind {
 const FLASH_D_RANGED: CoreKind = CoreKind {
     doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o) in fixed point, each lane relative to its own exponent, one key a cycle.",
     lanes: &ranged_lane::RANGED,
+    at_port: Some(&ranged_lane::RANGED_AT_PORT),
     result_exponent: None,
     ..FLASH_D_FIXED
 };
@@ -77,6 +82,7 @@ const FLASH_D_RANGED: CoreKind = CoreKind {
 const FLASH_D_STAGED_RANGED: CoreKind = CoreKind {
     doc: FLASH_D_RANGED.doc,
     lanes: &ranged_lane::STAGED_RANGED,
+    at_port: Some(&ranged_lane::STAGED_RANGED_AT_PORT),
     result_exponent: None,
     restore_after: 0,
     ..FLASH_D_STAGED_FIXED
@@ -99,6 +105,7 @@ const FA2_SEPARATE: CoreKind = CoreKind {
     score: score::score,
     scalar_path: softmax,
     lanes: &separate_lane::SEPARATE,
+    at_port: None,
     argument_after: 0,
     weight_after: 2,
     early_value: true,
@@ -139,6 +146,7 @@ const FA2_SHARED_LOG_REFERENCE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core in fixed point, relative to the sum's exponent; one multiplier a lane for update\nand final scale; one key a cycle.",
     scalar_path: shared_log_reference,
     lanes: &shared_fixed_lane::SHARED_FIXED,
+    at_port: Some(&shared_fixed_lane::SHARED_FIXED_AT_PORT),
     ..FA2_LOG_REFERENCE
 };
 
@@ -147,6 +155,7 @@ const FA2_RANGED: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core in fixed point, relative to the sum's exponent and each lane to its own; one\nmultiplier a lane for update and final scale; one key a cycle.",
     scalar_path: octave_reference,
     lanes: &fa2::ranged_lane::RANGED,
+    at_port: Some(&fa2::ranged_lane::RANGED_AT_PORT),
     argument_after: 2,
     result_exponent: None,
     state_after: &[("o_m_q", 2), ("o_l_q", 2)],
@@ -231,7 +240,24 @@ pub fn core(
     n: &Arc<Numerics>,
     inputs: &CoreInputs,
 ) -> CoreOutputs {
-    core::core(around, name, kind(config), config, n, inputs)
+    core::core(around, name, kind(config), config, n, inputs, None)
+}
+
+/// How an array of several cores makes results at its port; none where each core makes its own.
+pub fn at_port(config: &CoreConfig, n: &Numerics) -> Option<&'static PortResult> {
+    kind(config).at_port.filter(|at_port| (at_port.applies)(n))
+}
+
+/// Builds the core of a valid configuration in an array that makes results at its port.
+pub fn core_at_port(
+    around: &mut Module,
+    name: impl Into<Name>,
+    config: &CoreConfig,
+    n: &Arc<Numerics>,
+    inputs: &CoreInputs,
+    at_port: &PortResult,
+) -> CoreOutputs {
+    core::core(around, name, kind(config), config, n, inputs, Some(at_port))
 }
 
 /// Builds the core of a configuration as a circuit of its own.

@@ -17,12 +17,14 @@
 //! | `shadow` | the queries of the next block |
 //! | `results` | the queue of results that wait for the port |
 //! | `pick` | the choice among results that the cores hold |
+//! | `port` | results that are made at the port |
 //! | `window` | with masks: which keys each query sees |
 //! | `flag_tree` | the or of a flag of all cores |
 
 pub mod control;
 pub mod flag_tree;
 pub mod pick;
+pub mod port;
 pub mod results;
 pub mod shadow;
 mod top;

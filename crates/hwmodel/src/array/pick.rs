@@ -1,6 +1,6 @@
 //! Chooses one of the results that the cores hold.
 
-use crate::rtl::{Pins, Tag, VectorFunction};
+use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire};
 use crate::word::{Word, index_bits};
 
 /// One element of the result of core `index`: `y = x[index]`. A tree of multiplexers uses a bit of the index in each
@@ -37,4 +37,22 @@ impl VectorFunction for ResultPick {
         }
         vec![level]
     }
+}
+
+/// The words of core `index`.
+pub fn picked<'a>(
+    m: &mut Module,
+    name: &'static str,
+    index: Wire,
+    cores: impl Iterator<Item = &'a [Wire]>,
+) -> Vec<Wire> {
+    let cores: Vec<&[Wire]> = cores.collect();
+    let elements = cores[0].iter().enumerate();
+    elements
+        .map(|(j, element)| {
+            let pick = ResultPick { queries: cores.len(), width: element.width() };
+            let inputs: Vec<Wire> = [index].into_iter().chain(cores.iter().map(|words| words[j])).collect();
+            m.leaf((name, j), VectorLeaf::new(pick), &inputs)[0]
+        })
+        .collect()
 }

@@ -3,13 +3,15 @@
 use super::LowFunction;
 use super::control::array_control;
 use super::flag_tree::flag_tree;
-use super::pick::ResultPick;
+use super::pick::picked;
+use super::port::{Turn, converted, scaled_results};
 use super::results::{OrderFunction, QueryResult, SelectFunction, kept_result, result_select};
 use super::shadow::{Query, query_shadow};
 use super::window::{StateMaskFunction, key_counter, key_window};
+use crate::attention::masks::UnmaskedFunction;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
-use crate::catalogue::core;
-use crate::rtl::{Circuit, Module, Name, Tag, VectorLeaf, Wire};
+use crate::catalogue::{at_port, core, core_at_port};
+use crate::rtl::{Circuit, Module, Name, Tag, Wire};
 use flashd_spec::config::{ArrayConfig, ConfigError, Design};
 use flashd_spec::numerics::{BIAS, Numerics};
 use std::sync::Arc;
@@ -146,6 +148,7 @@ pub fn array(
             };
             (0..queries).map(window).collect::<Vec<Wire>>()
         });
+        let at_port = at_port(&config.core, n).filter(|_| queries > 1);
         let cores: Vec<CoreOutputs> = (waiting.iter().enumerate())
             .map(|(b, query)| {
                 let inputs = CoreInputs {
@@ -162,7 +165,10 @@ pub fn array(
                     state_o: &state_o,
                     v: &v,
                 };
-                core(m, ("core", b), &config.core, n, &inputs)
+                match at_port {
+                    Some(at_port) => core_at_port(m, ("core", b), &config.core, n, &inputs, at_port),
+                    None => core(m, ("core", b), &config.core, n, &inputs),
+                }
             })
             .collect();
         let of_cores = |flag: fn(&CoreOutputs) -> Wire| cores.iter().map(flag).collect::<Vec<Wire>>();
@@ -179,13 +185,6 @@ pub fn array(
         let results = results(m, &cores, holds);
         m.reserve(&["pick", "more"]);
         let index = m.state("index_q", config.index_bits());
-        let (o, o_state) = match holds {
-            true => (
-                picked(m, "pick", &cores, index, |core| &core.o),
-                picked(m, "pick_state", &cores, index, |core| &core.o_state),
-            ),
-            false => (results.first.o, results.first.state),
-        };
         let more = match results.second {
             Some([own, behind]) => {
                 m.call(("more", 0), SelectFunction { width: 1 }, [cores[0].o_valid, own, behind])[0]
@@ -195,9 +194,28 @@ pub fn array(
         let order = OrderFunction { bits: config.index_bits() };
         let [last, next_index] = m.call("order", order, [results.first.valid, more, index]);
         m.next(index, next_index);
-        let mut flags = results.first.flags.into_iter();
+        let mut flags = results.first.flags.iter().copied();
         let [o_invalid, o_saturated, o_overflow, o_empty] =
             cores[0].flags().map(|flag| flag.and_then(|_| flags.next()));
+        let (o, o_state) = match (at_port, holds) {
+            (Some(at_port), true) => {
+                let turn = Turn { index, next: next_index, more };
+                scaled_results(m, n, at_port, &cores, &turn, o_empty)
+            }
+            (Some(at_port), false) => {
+                let (words, valid) = (results.first.o, results.first.valid);
+                let done = match o_empty {
+                    Some(empty) => m.call("shows", UnmaskedFunction {}, [valid, empty])[0],
+                    None => valid,
+                };
+                (converted(m, n, at_port, &words, None, done), words)
+            }
+            (None, true) => (
+                picked(m, "pick", index, cores.iter().map(|core| &core.o[..])),
+                picked(m, "pick_state", index, cores.iter().map(|core| &core.o_state[..])),
+            ),
+            (None, false) => (results.first.o, results.first.state),
+        };
         m.reserve_ports(&["o", "o_valid", "o_index"]);
         m.output("o_index", index);
         ArrayOutputs {
@@ -208,6 +226,7 @@ pub fn array(
                 v_step: m.output("v_step", v_step),
                 v_ren: m.output("v_ren", v_ren),
                 o: m.outputs("o", &o),
+                scaling: None,
                 o_valid: m.output("o_valid", results.first.valid),
                 o_invalid: m.optional_output("o_invalid", o_invalid).unwrap_or(results.low),
                 o_saturated: m.optional_output("o_saturated", o_saturated),
@@ -266,22 +285,4 @@ fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
         },
         None => Results { first: own[0].clone(), second: None, low },
     }
-}
-
-/// The words `of` core `index`: its result or its accumulators, which the core holds.
-fn picked(
-    m: &mut Module,
-    name: &str,
-    cores: &[CoreOutputs],
-    index: Wire,
-    of: fn(&CoreOutputs) -> &Vec<Wire>,
-) -> Vec<Wire> {
-    let elements = of(&cores[0]).iter().enumerate();
-    elements
-        .map(|(j, element)| {
-            let pick = ResultPick { queries: cores.len(), width: element.width() };
-            let inputs: Vec<Wire> = [index].into_iter().chain(cores.iter().map(|core| of(core)[j])).collect();
-            m.leaf((name, j), VectorLeaf::new(pick), &inputs)[0]
-        })
-        .collect()
 }

@@ -6,6 +6,7 @@ use super::delay::delay;
 use super::flags::{Flags, flag_pipe};
 use super::group::{FlagOrFunction, GroupInputs, GroupOutputs, LANES_PER_GROUP, LaneKind, group};
 use super::masks::{EmptyQueryFunction, QueryEndsFunction, UnmaskedFunction};
+use super::port_result::{PortResult, Scaling};
 use super::ports::{CoreInputs, CoreOutputs, CorePorts};
 use super::results::{
     EndOfQueryFunction, overflow_control, result_control, saturated_keys, saturation_control,
@@ -36,6 +37,8 @@ pub struct CoreKind {
     pub scalar_path: fn(&mut Module, &Arc<Numerics>, &ScalarInputs) -> ScalarOutputs,
     /// The lanes.
     pub lanes: &'static LaneKind,
+    /// How an array makes the results at its port.
+    pub at_port: Option<&'static PortResult>,
     /// Cycles from the score stage to the cycle that shows the argument of sigmoid or exponential.
     pub argument_after: u32,
     /// Cycles from the score stage to the cycle that shows the weight, in which the core requests the value.
@@ -54,7 +57,7 @@ pub struct CoreKind {
     pub state_after: &'static [(&'static str, usize)],
 }
 
-/// Builds the core of a valid configuration.
+/// Builds the core of a valid configuration. With `at_port` it hands out accumulators, of which an array makes results.
 pub fn core(
     around: &mut Module,
     name: impl Into<Name>,
@@ -62,8 +65,14 @@ pub fn core(
     config: &CoreConfig,
     n: &Arc<Numerics>,
     inputs: &CoreInputs,
+    at_port: Option<&PortResult>,
 ) -> CoreOutputs {
-    around.part(name, Tag::module(config.name(), kind.doc), |m| {
+    let lanes = at_port.map_or(kind.lanes, |at_port| at_port.lanes);
+    let module = match at_port {
+        Some(_) => format!("{}_accumulators", config.name()),
+        None => config.name(),
+    };
+    around.part(name, Tag::module(module, kind.doc), |m| {
         let ports = CorePorts::declare(m, config, inputs);
         let CorePorts { q, q_valid, v_exponent, k, k_valid, k_last, k_mask, k_bias, k_state, v, .. } = ports;
         let early = usize::from(kind.early_value);
@@ -126,7 +135,7 @@ pub fn core(
             None => path.step,
         };
         let late_flags = flag_pipe(m, "late_flags", value_flags, 1).0;
-        if kind.scalar_path_ends || kind.lanes.finish.is_some() {
+        if kind.scalar_path_ends || lanes.finish.is_some() {
             let (end, cycles) = end.map_or_else(|| (end_of(m, late_flags), 0), |end| (end, late));
             scalars.set("finish", delay(m, "finish_q", end, cycles));
         }
@@ -137,7 +146,7 @@ pub fn core(
         let Flags { valid, first, last, .. } = late_flags;
         let empty =
             k_mask.map(|_| m.call(("empty", 0), EmptyQueryFunction {}, [valid, first, last, reads_v])[0]);
-        let blanks = k_mask.is_some() && kind.lanes.finish.is_none();
+        let blanks = k_mask.is_some() && lanes.finish.is_none() && at_port.is_none();
         let ends_query = blanks.then(|| m.call(("blank_end", 0), QueryEndsFunction {}, [valid, last])[0]);
         let o_empty = empty.map(|empty| m.register(("empty_q", 0), empty));
         let v_special = v_operand.any_special(m, "v_special", &v);
@@ -173,13 +182,23 @@ pub fn core(
             .map(|(g, v)| {
                 let restore =
                     restore.map(|restore| (restore, &ports.state_o[g * LANES_PER_GROUP..][..v.len()]));
+                // The port of an array shows the zeros of a query without keys.
+                let empty = empty.filter(|_| at_port.is_none());
                 let inputs = GroupInputs { scalars: &scalars, empty, ends_query, v, restore };
-                group(m, g, n, kind.lanes, &inputs)
+                group(m, g, n, lanes, &inputs)
             })
             .collect();
         let of_groups = |wires: fn(&GroupOutputs) -> &[Wire]| {
             groups.iter().flat_map(wires).copied().collect::<Vec<Wire>>()
         };
+
+        let scaling = at_port.filter(|at_port| at_port.scales).map(|_| {
+            let (finish, scale) = (scalars["finish"], scalars["e"]);
+            let done = m.register_reset("ended_q", 0, finish);
+            Scaling { done: m.output("o_done", done), scale: m.register_if("scale_q", finish, scale) }
+        });
+        let scaling =
+            scaling.map(|Scaling { done, scale }| Scaling { done, scale: m.output("o_scale", scale) });
 
         // The result's flags.
         let o_overflow = v_exponent.map(|_| {
@@ -202,6 +221,7 @@ pub fn core(
             v_step: m.output("v_step", step),
             v_ren: m.output("v_ren", path.reads),
             o: m.outputs("o", &of_groups(|group| &group.o)),
+            scaling,
             o_valid: m.output("o_valid", done),
             o_invalid: m.output("o_invalid", invalid),
             o_saturated: o_saturated.map(|saturated| m.output("o_saturated", saturated)),
@@ -211,8 +231,8 @@ pub fn core(
                 .map(|(name, wire)| m.outputs(&format!("o_{name}"), &[wire])[0])
                 .collect(),
             o_state: match k_state {
-                Some(_) => m.outputs("o_state", &of_groups(|group| &group.o_state)),
-                None => Vec::new(),
+                Some(_) if at_port.is_none() => m.outputs("o_state", &of_groups(|group| &group.o_state)),
+                _ => Vec::new(),
             },
         }
     })

@@ -93,7 +93,7 @@ function! {
 
 /// The outputs of a lane.
 pub struct LaneOutputs {
-    /// The element of the result.
+    /// The element of the result; of lanes whose results are made at the port, the accumulator.
     pub o: Wire,
     /// Fixed-point lanes with an exponent port: the exponent of the value is above it.
     pub outside: Option<Wire>,
@@ -209,7 +209,7 @@ pub fn group(
             })
             .collect();
         let states: Vec<Wire> = outputs.iter().filter_map(|lane| lane.o_state).collect();
-        let o_state = if restore.is_some() { m.outputs("o_state", &states) } else { Vec::new() };
+        let o_state = if states.is_empty() { states } else { m.outputs("o_state", &states) };
         let mut o: Vec<Wire> = outputs.iter().map(|lane| lane.o).collect();
         if let (Some(ends), Some(empty)) = (ends_query, empty) {
             let blank = m.register_if(("blank_q", 0), ends, empty);

@@ -12,6 +12,7 @@ pub mod inside;
 pub mod lane;
 pub mod masks;
 pub mod partial;
+pub mod port_result;
 pub mod ports;
 pub mod results;
 pub mod scalar_path;

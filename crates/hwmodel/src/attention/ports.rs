@@ -1,5 +1,6 @@
 //! The ports of a core: the wires in the module around it, and the wires inside.
 
+use super::port_result::Scaling;
 use crate::rtl::{Module, Wire};
 use flashd_spec::config::CoreConfig;
 
@@ -40,8 +41,10 @@ pub struct CoreOutputs {
     pub v_step: Wire,
     /// That step reads its value.
     pub v_ren: Wire,
-    /// Result, d_v words.
+    /// Result, d_v words; accumulators if an array makes the results at its port.
     pub o: Vec<Wire>,
+    /// FA2 in such an array: the final scale of `o`.
+    pub scaling: Option<Scaling>,
     /// `o` is the result of a query, for one cycle.
     pub o_valid: Wire,
     /// An operand that the query read was Inf or NaN.
@@ -58,7 +61,7 @@ pub struct CoreOutputs {
     pub v_state: Option<Wire>,
     /// With partial results: the scalars of the state behind the result.
     pub state_scalars: Vec<Wire>,
-    /// With partial results: the accumulators of that state, d_v words.
+    /// With partial results: the accumulators of that state, d_v words. None where `o` has them.
     pub o_state: Vec<Wire>,
 }
 

@@ -20,7 +20,8 @@
 
 use super::separate_lane::SEPARATE;
 use super::shared_fixed_lane::{
-    SharedProductFunction, SharedResultFunction, e_bits, product_bits, zeros_bits,
+    LaneProductFunction, SharedProductFunction, SharedResultFunction, UPDATE_WORDS, e_bits, product_bits,
+    scaled, zeros_bits,
 };
 use super::shared_lane::SHARED;
 use super::shared_log_reference::delta_bits;
@@ -29,8 +30,9 @@ use crate::arith::fixed::{clamp, shift_right_filled};
 use crate::arith::{canonical, unpack};
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::partial::{RestoreFunction, restore_ports};
+use crate::attention::port_result::PortResult;
 use crate::flash_d::fixed_lane::{lane_bits, lane_ident};
-use crate::flash_d::ranged_lane::{RangedPartsFunction, RangedStateFunction};
+use crate::flash_d::ranged_lane::{pack, unpacked};
 use crate::function;
 use crate::rtl::{Module, Name, Tag};
 use crate::word::bits_for;
@@ -154,23 +156,55 @@ function! {
 /// While `done` is high, `e` is a quarter of the final scale, and the result is `4 o e`.
 pub const RANGED: LaneKind = LaneKind {
     name: |n| format!("fa2_ranged_lane_{}_{}_{}", lane_ident(n), accumulator_bits(n), n.factor_significand),
-    lane,
-    words: &[("e", "take"), ("delta", "update"), ("load", "update")],
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, true),
+    words: UPDATE_WORDS,
     takes: SHARED.takes,
     ..SEPARATE
 };
 
-fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
-    let tag = Tag::module(
-        (RANGED.name)(n),
-        "One element of o in fixed point, relative to the largest exponent read: o <- (o >> delta) + v * e;\nresult = o * scale by the same multiplier.",
-    );
+/// [`RANGED`] without a result: its multiplier takes values alone.
+const RANGED_ACCUMULATOR: LaneKind = LaneKind {
+    name: |n| {
+        let (bits, factor) = (accumulator_bits(n), n.factor_significand);
+        format!("fa2_ranged_accumulator_{}_{bits}_{factor}", lane_ident(n))
+    },
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, false),
+    flags: &[("update", "update")],
+    ..RANGED
+};
+
+/// Results of [`RANGED`] at an array's port.
+pub const RANGED_AT_PORT: PortResult = PortResult {
+    applies: |_| true,
+    lanes: &RANGED_ACCUMULATOR,
+    scales: true,
+    convert: |m, n, from| {
+        let [o, top] = unpacked(m, "parts", n, from.word);
+        let kept = m.call("kept", RangedKeptFunction { numerics: n.clone() }, [o, from.done]);
+        scaled(m, n, from, kept, top)
+    },
+};
+
+fn lane(
+    around: &mut Module,
+    name: Name,
+    n: &Arc<Numerics>,
+    inputs: &LaneInputs,
+    rounds: bool,
+) -> LaneOutputs {
+    let kind = if rounds { RANGED } else { RANGED_ACCUMULATOR };
+    let doc =
+        "One element of o in fixed point, relative to the largest exponent read: o <- (o >> delta) + v * e";
+    let doc = match rounds {
+        true => format!("{doc};\nresult = o * scale by the same multiplier."),
+        false => format!("{doc}."),
+    };
     let numerics = || n.clone();
-    around.part(name, tag, |m| {
-        let (v, [e, delta, load, update, done]) = inputs.enter(m, ["e", "delta", "load", "update", "done"]);
-        let restore = restore_ports(m, "state_o", inputs.restore).map(|(restore, state)| {
-            (restore, m.call(("state", 0), RangedPartsFunction { numerics: numerics() }, [state]))
-        });
+    around.part(name, Tag::module((kind.name)(n), doc), |m| {
+        let (v, [e, delta, load, update]) = inputs.enter(m, ["e", "delta", "load", "update"]);
+        let done = rounds.then(|| m.input("done", inputs.scalars["done"]));
+        let restore = restore_ports(m, "state_o", inputs.restore)
+            .map(|(restore, state)| (restore, unpacked(m, ("state", 0), n, state)));
 
         m.reserve(&["step", "o_q", "e_q"]);
         let moves = m.later(1);
@@ -180,10 +214,14 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
             m.call("value", function, [v, top, e, delta, load, update]);
         m.drive(moves, takes);
         let o = m.state_if("o_q", accumulator_bits(n), update);
-        let [kept, zeros, o_negative] =
-            m.call("kept", RangedKeptFunction { numerics: numerics() }, [o, done]);
-        let function = SharedProductFunction { numerics: numerics() };
-        let [product] = m.call("product", function, [kept, significand, e, done]);
+        let kept = done.map(|done| m.call("kept", RangedKeptFunction { numerics: numerics() }, [o, done]));
+        let [product] = match (done, kept) {
+            (Some(done), Some([kept, ..])) => {
+                let function = SharedProductFunction { numerics: numerics() };
+                m.call("product", function, [kept, significand, e, done])
+            }
+            _ => m.call("product", LaneProductFunction { numerics: numerics() }, [significand, e]),
+        };
         let function = RangedFa2UpdateFunction { numerics: numerics() };
         let mut next = [
             m.call("step", function, [o, significand, negative, product, product_right, o_right, load])[0],
@@ -196,12 +234,15 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
             }
         }
         m.next_all(&[o, top], &next);
+        let (Some(done), Some([_, zeros, o_negative])) = (done, kept) else {
+            let word = pack(m, ("state_of", 0), [o, top]);
+            return LaneOutputs { o: m.output("o", word), outside: None, o_state: None };
+        };
         let function = SharedResultFunction { numerics: numerics() };
         let [scaled] = m.call("scale", function, [product, zeros, o_negative, e, top]);
         let result_q = m.register_if("result_q", done, scaled);
         let o_state = restore.map(|_| {
-            let pack = RangedStateFunction { numerics: numerics() };
-            let [state] = m.call(("state_of", 0), pack, [o, top]);
+            let state = pack(m, ("state_of", 0), [o, top]);
             let state = m.register_if(("state_q", 0), done, state);
             m.outputs("o_state", &[state])[0]
         });

@@ -25,11 +25,13 @@ use crate::arith::fused::shift_right_signed;
 use crate::arith::normalise::normalise_within;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::attention::factor::factor_bits;
-use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
+use crate::attention::group::{IntegerExponentFunction, LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::accumulate;
+use crate::attention::partial::{restore_ports, restored};
+use crate::attention::port_result::{Accumulated, PortResult};
 use crate::flash_d::fixed_lane::{lane_bits, lane_ident, result_ident};
 use crate::function;
-use crate::rtl::{Module, Name, Tag};
+use crate::rtl::{Module, Name, Tag, Wire};
 use crate::word::{bits_for, ones};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
@@ -100,6 +102,29 @@ function! {
         let significand = done.not().repeat(significand.width()).and(&significand);
         [kept.or(&significand.zext(kept.width())).named("operand").mul(&m)]
     }
+}
+
+function! {
+    /// The product of a lane whose results are made at the port.
+    pub struct LaneProductFunction { numerics: Arc<Numerics> }
+    name(this) = format!("lane_product_{}_{}", this.numerics.formats.v.precision(), this.numerics.factor_significand);
+    doc = "product = significand * m, e = {right, m}.";
+    inputs { significand: this.numerics.formats.v.precision(), e: e_bits(&this.numerics) }
+    outputs { product: product_bits(&this.numerics) }
+    eval<W> {
+        let m = e.slice(0, this.numerics.factor_significand);
+        [significand.mul(&m).zext(product_bits(&this.numerics))]
+    }
+}
+
+function! {
+    /// The product of a result that is made at the port.
+    pub struct KeptProductFunction { numerics: Arc<Numerics> }
+    name(this) = format!("kept_product_{}_{}", this.numerics.kept_significand(), this.numerics.factor_significand);
+    doc = "product = kept * m, e = {right, m}.";
+    inputs { kept: this.numerics.kept_significand(), e: e_bits(&this.numerics) }
+    outputs { product: product_bits(&this.numerics) }
+    eval<W> { [kept.mul(&e.slice(0, this.numerics.factor_significand))] }
 }
 
 function! {
@@ -182,27 +207,95 @@ pub const SHARED_FIXED: LaneKind = LaneKind {
     name: |n| {
         format!("fa2_shared_fixed_lane_{}_{}_{}", lane_ident(n), accumulator_bits(n), n.factor_significand)
     },
-    lane,
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, true),
     words: &[("e", "take"), ("delta", "update"), ("load", "update"), ("result_x", "finish")],
     free: &["x"],
     takes: SHARED.takes,
     ..SEPARATE
 };
 
-fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
+/// [`SHARED_FIXED`] without a result: its multiplier takes values alone.
+const FIXED_ACCUMULATOR: LaneKind = LaneKind {
+    name: |n| {
+        format!("fa2_fixed_accumulator_{}_{}_{}", lane_ident(n), accumulator_bits(n), n.factor_significand)
+    },
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, false),
+    flags: &[("update", "update")],
+    words: UPDATE_WORDS,
+    ..SHARED_FIXED
+};
+
+/// Words of a lane without a result.
+pub(super) const UPDATE_WORDS: &[(&str, &str)] = &[("e", "take"), ("delta", "update"), ("load", "update")];
+
+/// Results of [`SHARED_FIXED`] at an array's port, for values without an exponent port.
+pub const SHARED_FIXED_AT_PORT: PortResult = PortResult {
+    applies: |n| n.formats.v.is_integer(),
+    lanes: &FIXED_ACCUMULATOR,
+    scales: true,
+    convert: |m, n, from| {
+        let [kept, zeros, negative] =
+            m.call("kept", KeptFunction { numerics: n.clone() }, [from.word, from.done]);
+        let [x] = m.call("result_x", IntegerExponentFunction {}, []);
+        scaled(m, n, from, [kept, zeros, negative], x)
+    },
+};
+
+/// The result from the top of an accumulator, which has this exponent.
+pub(super) fn scaled(
+    m: &mut Module,
+    n: &Arc<Numerics>,
+    from: &Accumulated,
+    [kept, zeros, negative]: [Wire; 3],
+    x: Wire,
+) -> Wire {
+    let scale = from.scale.unwrap_or_else(|| panic!("FA2's results take a scale"));
+    let [product] = m.call("product", KeptProductFunction { numerics: n.clone() }, [kept, scale]);
+    let function = SharedResultFunction { numerics: n.clone() };
+    m.call("scale", function, [product, zeros, negative, scale, x])[0]
+}
+
+fn lane(
+    around: &mut Module,
+    name: Name,
+    n: &Arc<Numerics>,
+    inputs: &LaneInputs,
+    rounds: bool,
+) -> LaneOutputs {
+    let kind = if rounds { SHARED_FIXED } else { FIXED_ACCUMULATOR };
     let tag = Tag::module(
-        (SHARED_FIXED.name)(n),
-        "One element of o in fixed point: o <- (o >> delta) + v * e; result = o * scale by the same multiplier.",
+        (kind.name)(n),
+        match rounds {
+            true => {
+                "One element of o in fixed point: o <- (o >> delta) + v * e; result = o * scale by the same multiplier."
+            }
+            false => "One element of o in fixed point: o <- (o >> delta) + v * e.",
+        },
     );
     let numerics = || n.clone();
     around.part(name, tag, |m| {
-        let (v, [x, e, delta, load, update, done, result_x]) =
-            inputs.enter(m, ["x", "e", "delta", "load", "update", "done", "result_x"]);
+        let (v, [x, e, delta, load, update], ends) = if rounds {
+            let (v, [x, e, delta, load, update, done, result_x]) =
+                inputs.enter(m, ["x", "e", "delta", "load", "update", "done", "result_x"]);
+            (v, [x, e, delta, load, update], Some([done, result_x]))
+        } else {
+            let (v, scalars) = inputs.enter(m, ["x", "e", "delta", "load", "update"]);
+            (v, scalars, None)
+        };
 
         let [significand, v_right, negative, outside] =
             m.call("value", RelativeValueFunction { format: n.formats.v }, [v, x]);
         m.reserve(&["step"]);
         let o = m.state_if("o_q", accumulator_bits(n), update);
+        let Some([done, result_x]) = ends else {
+            let [product] = m.call("product", LaneProductFunction { numerics: numerics() }, [significand, e]);
+            let operands = [o, significand, v_right, negative, product, e, delta, load];
+            let [next] = m.call("step", SharedUpdateFunction { numerics: numerics() }, operands);
+            let restore = restore_ports(m, "state_o", inputs.restore);
+            let next = restored(m, next, restore);
+            m.next(o, next);
+            return LaneOutputs { o: m.output("o", o), outside: None, o_state: None };
+        };
         let [kept, zeros, o_negative] = m.call("kept", KeptFunction { numerics: numerics() }, [o, done]);
         let function = SharedProductFunction { numerics: numerics() };
         let [product] = m.call("product", function, [kept, significand, e, done]);

@@ -15,8 +15,9 @@ use crate::arith::fixed::{clamp, fixed_to_format, fixed_to_integer, shift_right_
 use crate::arith::fused::signed_times_less;
 use crate::arith::prefix::prefix_sum;
 use crate::attention::factor::{factor_bits, right_bits};
-use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
+use crate::attention::group::{IntegerExponentFunction, LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::partial::{restore_ports, restored};
+use crate::attention::port_result::PortResult;
 use crate::function;
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::word::bits_for;
@@ -238,10 +239,19 @@ pub(crate) fn lane_factor(m: &mut Module, n: &Arc<Numerics>, w: Wire) -> Wire {
     m.call("factor", LaneFactorFunction { numerics: n.clone() }, [w])[0]
 }
 
+/// What differs between the lanes of one update.
+#[derive(Clone, Copy)]
+pub(crate) struct Form {
+    /// With a pipeline stage for the value.
+    pub(crate) staged: bool,
+    /// With a result. Otherwise the output is the accumulator.
+    pub(crate) rounds: bool,
+}
+
 /// One element of o: converts the value to fixed point and updates in one stage.
 pub const FIXED: LaneKind = LaneKind {
     name: |n| lane_name("flash_d_fixed_lane", n),
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, false),
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: false, rounds: true }),
     flags: &[("update", "update")],
     finish: Some(("finish", "done")),
     words: WORDS,
@@ -254,10 +264,86 @@ pub const FIXED: LaneKind = LaneKind {
 /// and accumulator do not toggle.
 pub const STAGED_FIXED: LaneKind = LaneKind {
     name: |n| lane_name("flash_d_staged_fixed_lane", n),
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, true),
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: true, rounds: true }),
     flags: &[("reads", "accept"), ("update", "update")],
     ..FIXED
 };
+
+/// [`FIXED`] without a result.
+const FIXED_ACCUMULATOR: LaneKind = LaneKind {
+    name: |n| lane_name("flash_d_fixed_accumulator", n),
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: false, rounds: false }),
+    finish: None,
+    words: UPDATE_WORDS,
+    ..FIXED
+};
+
+/// [`STAGED_FIXED`] without a result.
+const STAGED_FIXED_ACCUMULATOR: LaneKind = LaneKind {
+    name: |n| lane_name("flash_d_staged_fixed_accumulator", n),
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: true, rounds: false }),
+    finish: None,
+    words: UPDATE_WORDS,
+    ..STAGED_FIXED
+};
+
+function! {
+    /// What of an accumulator waits for the port of an array.
+    pub struct WaitingFunction { numerics: Arc<Numerics> }
+    name(this) = format!("waiting_{}_of_{}", result_bits(&this.numerics), lane_bits(&this.numerics).o);
+    doc = "y = the upper bits of o, which a result is rounded from.";
+    inputs { o: lane_bits(&this.numerics).o }
+    outputs { y: result_bits(&this.numerics) }
+    eval<W> { [o.top(result_bits(&this.numerics))] }
+}
+
+function! {
+    /// An accumulator of what has waited.
+    pub struct WaitedFunction { numerics: Arc<Numerics> }
+    name(this) = format!("waited_{}_of_{}", result_bits(&this.numerics), lane_bits(&this.numerics).o);
+    doc = "o = y above zeros.";
+    inputs { y: result_bits(&this.numerics) }
+    outputs { o: lane_bits(&this.numerics).o }
+    eval<W> { [y.append_zeros(lane_bits(&this.numerics).o - y.width())] }
+}
+
+/// What of an accumulator waits for the port: all of it with partial results, else the bits that a result is rounded from.
+pub(crate) fn waiting(m: &mut Module, n: &Arc<Numerics>, o: Wire) -> Wire {
+    match n.partial || result_bits(n) == o.width() {
+        true => o,
+        false => m.call(("waiting", 0), WaitingFunction { numerics: n.clone() }, [o])[0],
+    }
+}
+
+/// The accumulator of what has waited.
+pub(crate) fn waited(m: &mut Module, n: &Arc<Numerics>, y: Wire) -> Wire {
+    match y.width() == lane_bits(n).o {
+        true => y,
+        false => m.call(("waited", 0), WaitedFunction { numerics: n.clone() }, [y])[0],
+    }
+}
+
+/// Results of [`FIXED`] at an array's port. Values with an exponent port have results of their own exponent in each core.
+pub const FIXED_AT_PORT: PortResult = PortResult {
+    applies: |n| n.formats.v.is_integer(),
+    lanes: &FIXED_ACCUMULATOR,
+    scales: false,
+    convert: |m, n, from| {
+        let o = waited(m, n, from.word);
+        let x = integer_exponent(m, n);
+        lane_result(m, n, "result", o, x, from.done)
+    },
+};
+
+/// Results of [`STAGED_FIXED`] at an array's port.
+pub const STAGED_FIXED_AT_PORT: PortResult = PortResult { lanes: &STAGED_FIXED_ACCUMULATOR, ..FIXED_AT_PORT };
+
+/// The constant exponent field of integer values whose results are floats.
+fn integer_exponent(m: &mut Module, n: &Numerics) -> Option<Wire> {
+    (!integers_to_integers(n)).then(|| m.call("result_x", IntegerExponentFunction {}, [])[0])
+}
+
+const UPDATE_WORDS: &[(&str, &str)] = &[WORDS[0], WORDS[1], WORDS[2], WORDS[3]];
 
 const WORDS: &[(&str, &str)] = &[
     ("w", "update"),
@@ -277,9 +363,14 @@ fn lane(
     name: Name,
     n: &Arc<Numerics>,
     inputs: &LaneInputs,
-    staged: bool,
+    Form { staged, rounds }: Form,
 ) -> LaneOutputs {
-    let kind = if staged { STAGED_FIXED } else { FIXED };
+    let kind = match (staged, rounds) {
+        (false, true) => FIXED,
+        (true, true) => STAGED_FIXED,
+        (false, false) => FIXED_ACCUMULATOR,
+        (true, false) => STAGED_FIXED_ACCUMULATOR,
+    };
     let tag =
         Tag::module((kind.name)(n), "One element of o in fixed point: o <- o + w * (v - o), when update.");
     let numerics = || n.clone();
@@ -288,12 +379,13 @@ fn lane(
         let scalars = &inputs.scalars;
         let v = m.input("v", inputs.v);
         let (integers, to_integers) = (n.formats.v.is_integer(), integers_to_integers(n));
-        let exponent = if to_integers { None } else { inputs.integer_exponent(m) };
+        let exponent = if to_integers || !rounds { None } else { inputs.integer_exponent(m) };
         let x = (!integers).then(|| inputs.scalar(m, "x", exponent));
         let accept = staged.then(|| m.input("accept", scalars["accept"]));
-        let [w, upper, load, threshold, update, done] = ["w", "upper", "load", "threshold", "update", "done"]
-            .map(|name| inputs.scalar(m, name, exponent));
-        let result_x = (!to_integers).then(|| inputs.scalar(m, "result_x", exponent));
+        let [w, upper, load, threshold, update] =
+            ["w", "upper", "load", "threshold", "update"].map(|name| inputs.scalar(m, name, exponent));
+        let done = rounds.then(|| inputs.scalar(m, "done", exponent));
+        let result_x = (rounds && !to_integers).then(|| inputs.scalar(m, "result_x", exponent));
 
         let (fixed, outside) = match x {
             Some(x) => {
@@ -308,7 +400,10 @@ fn lane(
         let [borrow, up] = m.call("dither", DitherFunction { numerics: numerics() }, [o, threshold]);
         let [next] = m.call("step", step, [value, o, borrow, up, w, upper, load]);
         m.reserve(&["o_q"]);
-        let y = lane_result(m, n, "result", o, result_x, done);
+        let y = match done {
+            Some(done) => lane_result(m, n, "result", o, result_x, done),
+            None => waiting(m, n, o),
+        };
         let outputs = LaneOutputs {
             o: m.output("o", y),
             outside: outside.map(|outside| m.output("outside", outside)),
@@ -319,6 +414,7 @@ fn lane(
         });
         let next = restored(m, next, restore);
         m.next(o, next);
-        LaneOutputs { o_state: restore.map(|_| m.outputs("o_state", &[o])[0]), ..outputs }
+        let o_state = restore.filter(|_| rounds).map(|_| m.outputs("o_state", &[o])[0]);
+        LaneOutputs { o_state, ..outputs }
     })
 }

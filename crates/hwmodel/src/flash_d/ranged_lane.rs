@@ -15,12 +15,14 @@
 //! under one exponent for all. `docs/theory/lanes.md` compares the forms that were measured.
 
 use super::fixed_lane::{
-    DitherFunction, FixedUpdateFunction, lane_bits, lane_factor, lane_ident, lane_result,
+    DitherFunction, FixedUpdateFunction, Form, lane_bits, lane_factor, lane_ident, lane_result, waited,
+    waiting,
 };
 use crate::arith::fixed::{clamp, shift_right_filled, shift_with_guard};
 use crate::arith::{canonical, unpack};
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::partial::{RestoreFunction, restore_ports};
+use crate::attention::port_result::PortResult;
 use crate::function;
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::word::bits_for;
@@ -101,31 +103,40 @@ function! {
 
 function! {
     /// Packs accumulator and exponent into a lane's state.
-    pub struct RangedStateFunction { numerics: Arc<Numerics> }
-    name(this) = format!("ranged_state_{}", accumulator_bits(&this.numerics));
+    pub struct RangedStateFunction { o_bits: u32, exponent_bits: u32 }
+    name(this) = format!("ranged_state_{}", this.o_bits);
     doc = "state = {e, o}.";
-    inputs { o: accumulator_bits(&this.numerics), e: this.numerics.formats.v.exponent_bits }
-    outputs { state: state_bits(&this.numerics) }
+    inputs { o: this.o_bits, e: this.exponent_bits }
+    outputs { state: this.exponent_bits + this.o_bits }
     eval<W> { [e.concat(&o)] }
 }
 
 function! {
     /// Unpacks accumulator and exponent from a lane's state.
-    pub struct RangedPartsFunction { numerics: Arc<Numerics> }
-    name(this) = format!("ranged_parts_{}", accumulator_bits(&this.numerics));
+    pub struct RangedPartsFunction { o_bits: u32, exponent_bits: u32 }
+    name(this) = format!("ranged_parts_{}", this.o_bits);
     doc = "{e, o} = state.";
-    inputs { state: state_bits(&this.numerics) }
-    outputs { o: accumulator_bits(&this.numerics), e: this.numerics.formats.v.exponent_bits }
-    eval<W> {
-        let bits = accumulator_bits(&this.numerics);
-        [state.slice(0, bits), state.drop_low(bits)]
-    }
+    inputs { state: this.exponent_bits + this.o_bits }
+    outputs { o: this.o_bits, e: this.exponent_bits }
+    eval<W> { [state.slice(0, this.o_bits), state.drop_low(this.o_bits)] }
+}
+
+/// Packs an accumulator, or what of it waits, and its exponent into one word.
+pub(crate) fn pack(m: &mut Module, name: impl Into<Name>, [o, e]: [Wire; 2]) -> Wire {
+    let function = RangedStateFunction { o_bits: o.width(), exponent_bits: e.width() };
+    m.call(name, function, [o, e])[0]
+}
+
+/// Unpacks such a word.
+pub(crate) fn unpacked(m: &mut Module, name: impl Into<Name>, n: &Numerics, state: Wire) -> [Wire; 2] {
+    let exponent_bits = n.formats.v.exponent_bits;
+    m.call(name, RangedPartsFunction { o_bits: state.width() - exponent_bits, exponent_bits }, [state])
 }
 
 /// One element of o with its exponent: converts the value, aligns and updates in one stage.
 pub const RANGED: LaneKind = LaneKind {
     name: |n| lane_name("flash_d_ranged_lane", n),
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, false),
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: false, rounds: true }),
     flags: &[("update", "update")],
     finish: Some(("finish", "done")),
     words: WORDS,
@@ -139,11 +150,43 @@ pub const RANGED: LaneKind = LaneKind {
 /// bit; they count only where `update` is high.
 pub const STAGED_RANGED: LaneKind = LaneKind {
     name: |n| lane_name("flash_d_staged_ranged_lane", n),
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, true),
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: true, rounds: true }),
     flags: &[("reads", "accept"), ("update", "update")],
     words: &[WORDS[0], WORDS[1], WORDS[2], WORDS[3], ("loads", "reads")],
     ..RANGED
 };
+
+/// [`RANGED`] without a result.
+const RANGED_ACCUMULATOR: LaneKind = LaneKind {
+    name: |n| lane_name("flash_d_ranged_accumulator", n),
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: false, rounds: false }),
+    finish: None,
+    ..RANGED
+};
+
+/// [`STAGED_RANGED`] without a result.
+const STAGED_RANGED_ACCUMULATOR: LaneKind = LaneKind {
+    name: |n| lane_name("flash_d_staged_ranged_accumulator", n),
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: true, rounds: false }),
+    finish: None,
+    ..STAGED_RANGED
+};
+
+/// Results of [`RANGED`] at an array's port.
+pub const RANGED_AT_PORT: PortResult = PortResult {
+    applies: |_| true,
+    lanes: &RANGED_ACCUMULATOR,
+    scales: false,
+    convert: |m, n, from| {
+        let [o, e] = unpacked(m, "parts", n, from.word);
+        let o = waited(m, n, o);
+        lane_result(m, n, "result", o, Some(e), from.done)
+    },
+};
+
+/// Results of [`STAGED_RANGED`] at an array's port.
+pub const STAGED_RANGED_AT_PORT: PortResult =
+    PortResult { lanes: &STAGED_RANGED_ACCUMULATOR, ..RANGED_AT_PORT };
 
 const WORDS: &[(&str, &str)] =
     &[("w", "update"), ("upper", "update"), ("load", "update"), ("threshold", "update")];
@@ -158,16 +201,22 @@ fn lane(
     name: Name,
     n: &Arc<Numerics>,
     inputs: &LaneInputs,
-    staged: bool,
+    Form { staged, rounds }: Form,
 ) -> LaneOutputs {
-    let kind = if staged { STAGED_RANGED } else { RANGED };
+    let kind = match (staged, rounds) {
+        (false, true) => RANGED,
+        (true, true) => STAGED_RANGED,
+        (false, false) => RANGED_ACCUMULATOR,
+        (true, false) => STAGED_RANGED_ACCUMULATOR,
+    };
     let doc = "One element of o in fixed point, relative to the largest exponent read: o <- o + w * (v - o), when update.";
     around.part(name, Tag::module((kind.name)(n), doc), |m| {
-        let (v, [w, upper, load, threshold, update, done]) =
-            inputs.enter(m, ["w", "upper", "load", "threshold", "update", "done"]);
+        let (v, [w, upper, load, threshold, update]) =
+            inputs.enter(m, ["w", "upper", "load", "threshold", "update"]);
+        let done = rounds.then(|| m.input("done", inputs.scalars["done"]));
         let early = staged.then(|| ["accept", "loads"].map(|name| m.input(name, inputs.scalars[name])));
         let restore = restore_ports(m, "state_o", inputs.restore)
-            .map(|(restore, state)| (restore, m.call(("state", 0), parts(n), [state])));
+            .map(|(restore, state)| (restore, unpacked(m, ("state", 0), n, state)));
         m.reserve(&["value", "o_q", "e_q"]);
 
         // The exponent moves with the value.
@@ -207,22 +256,23 @@ fn lane(
         let dither = DitherFunction { numerics: n.clone() };
         let [borrow, up] = m.call("dither", dither, [aligned, threshold]);
         let [next] = m.call("step", step, [value, aligned, borrow, up, w, upper, load]);
-        let y = lane_result(m, n, "result", o, Some(e), done);
+        let y = done.map(|done| lane_result(m, n, "result", o, Some(e), done));
         let next = match restore {
             Some(restore) => choose(m, "restored", next, restore),
             None => next,
         };
         m.next(o, next);
+        let Some(y) = y else {
+            let kept = waiting(m, n, o);
+            let word = pack(m, ("state_of", 0), [kept, e]);
+            return LaneOutputs { o: m.output("o", word), outside: None, o_state: None };
+        };
         let o_state = restore.map(|_| {
-            let [state] = m.call(("state_of", 0), RangedStateFunction { numerics: n.clone() }, [o, e]);
+            let state = pack(m, ("state_of", 0), [o, e]);
             m.outputs("o_state", &[state])[0]
         });
         LaneOutputs { o: m.output("o", y), outside: None, o_state }
     })
-}
-
-fn parts(n: &Arc<Numerics>) -> RangedPartsFunction {
-    RangedPartsFunction { numerics: n.clone() }
 }
 
 /// The next value x of a register, or on a restore the value from the partial result.

@@ -10,7 +10,7 @@ use crate::fa2::shared_lane::FactorProductFunction;
 use crate::fa2::widths::{accumulator_bits, delta_bits};
 use crate::flash_d::fixed_lane::{FixedUpdateFunction, lane_bits, lane_factor};
 use crate::flash_d::fused_lane::fused_update;
-use crate::flash_d::ranged_lane::{self, RangedStateFunction, state_bits};
+use crate::flash_d::ranged_lane::{self, pack, state_bits};
 use crate::flash_d::rounded_lane::{Operands, rounded_update};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
@@ -178,7 +178,7 @@ impl MergeKind {
                 let align = RangedMergeAlignFunction { numerics: n.clone() };
                 let [o, v, e] = m.call("align", align, [operands.o, operands.v]);
                 let o = factor_merge(m, self, n, &Operands { o, v, ..*operands });
-                m.call("state", RangedStateFunction { numerics: n.clone() }, [o, e])[0]
+                pack(m, "state", [o, e])
             }
         }
     }
@@ -258,7 +258,7 @@ function! {
 fn ranged(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operands) -> Wire {
     let [a, b, e] = m.call("align", RangedMergeAlignFunction { numerics: n.clone() }, [o, v]);
     let o = fixed(m, n, &Operands { o: a, v: b, w, upper });
-    m.call("state", RangedStateFunction { numerics: n.clone() }, [o, e])[0]
+    pack(m, "state", [o, e])
 }
 
 fn fa2(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operands) -> Wire {

@@ -5,7 +5,7 @@ use crate::attention::masks::UnmaskedFunction;
 use crate::fa2::fixed_lane::FixedScaleFunction;
 use crate::fa2::separate_lane::ScaleFunction;
 use crate::flash_d::fixed_lane::{integers_to_integers, lane_result};
-use crate::flash_d::ranged_lane::RangedPartsFunction;
+use crate::flash_d::ranged_lane::unpacked;
 use crate::rtl::{Module, Tag, Wire};
 use crate::score::sum::{SumReciprocalFunction, sum_exponent_bits};
 use crate::units::ConvertFunction;
@@ -81,9 +81,8 @@ fn ranged(m: &mut Module, n: &Arc<Numerics>, o: &[Wire], [done, empty]: [Wire; 2
     let o = m.inputs("o", o);
     let [done, empty] = m.input_each([("done", done), ("empty", empty)]);
     let [shows] = m.call("shows", UnmaskedFunction {}, [done, empty]);
-    let parts = RangedPartsFunction { numerics: n.clone() };
     let lane = |(i, o)| {
-        let [o, x] = m.call(("parts", i), parts.clone(), [o]);
+        let [o, x] = unpacked(m, ("parts", i), n, o);
         lane_result(m, n, ("convert", i), o, Some(x), shows)
     };
     o.into_iter().enumerate().map(lane).collect()
@@ -141,8 +140,7 @@ fn fixed_scaled(
     let [l, finish] = m.input_each([("l", l), ("finish", finish)]);
     let o = m.inputs("o", o);
     let lanes: Vec<[Wire; 2]> = if n.ranged {
-        let parts = RangedPartsFunction { numerics: n.clone() };
-        o.into_iter().enumerate().map(|(i, o)| m.call(("parts", i), parts.clone(), [o])).collect()
+        o.into_iter().enumerate().map(|(i, o)| unpacked(m, ("parts", i), n, o)).collect()
     } else {
         let x = match x {
             Some(x) => m.input("x", x),

@@ -3,6 +3,7 @@
 use super::vcd::Vcd;
 use super::{variants, workload};
 use flashd_golden::{Action, Model, Step};
+use flashd_hwmodel::catalogue;
 use flashd_simulator::array::{ArrayWorkload, Disturbance};
 use flashd_simulator::{
     Drive, Gaps, PERIOD_NS, RtlEngine, WaveDesign, WaveFormat, WaveOptions, WaveSelection, WaveWriter, array,
@@ -10,6 +11,7 @@ use flashd_simulator::{
 };
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Hold, SplitConfig};
 use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -198,18 +200,23 @@ fn arrays_have_waves() {
             array::run(&config, &blocks, &Disturbance::gaps(Gaps::Random(2)), &mut [vcd, fst]).unwrap();
             let files = finish(all);
             compare(&files);
-            // The first core's query, and the same element in its register one cycle later.
+            // Where the cores make their results, that of the first core is on the port at once.
+            let own = catalogue::at_port(&core, &Numerics::new(&core)).is_none();
             let wave = Vcd::read(&files[1]);
             assert_eq!(wave.core, config.name());
             let cycles = wave.waves.time_table().last().unwrap() / PERIOD_NS;
             let mut results = 0;
             for cycle in 0..cycles {
                 if wave.bits("o_valid", cycle) == 1 && wave.bits("o_index", cycle) == 0 {
-                    assert_eq!(wave.real("o_0_real", cycle), wave.real("core_0.o_0_real", cycle));
+                    assert!(wave.real("o_0_real", cycle).is_finite());
+                    if own {
+                        assert_eq!(wave.real("o_0_real", cycle), wave.real("core_0.o_0_real", cycle));
+                    }
                     results += 1;
                 }
             }
             assert_eq!(results, 2, "{}", config.name());
+            assert_eq!(wave.signals.contains_key("core_0.o_0_real"), own, "{}", config.name());
             assert!(wave.signals.keys().any(|name| name.starts_with("core_2.weight.")));
             let save = std::fs::read_to_string(files[1].with_extension("gtkw")).unwrap();
             assert!(

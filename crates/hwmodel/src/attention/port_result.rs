@@ -1,0 +1,40 @@
+//! Results that are made at the port of an array.
+//!
+//! Results of an array leave one a cycle, so that one converter for each element of the port serves all cores. The lanes then hand out
+//! accumulators, in the words of a partial result. What waits for the port is wider, and what a converter takes is saved in all cores.
+
+use super::group::LaneKind;
+use crate::rtl::{Module, Wire};
+use flashd_spec::numerics::Numerics;
+use std::sync::Arc;
+
+/// How the results of a kind of lane are made at the port of an array.
+pub struct PortResult {
+    /// Whether the lanes of a configuration have this form.
+    pub applies: fn(&Numerics) -> bool,
+    /// The lanes. Their outputs are accumulators.
+    pub lanes: &'static LaneKind,
+    /// FA2: the result is the accumulator times a final scale, which the core hands out as [`Scaling`].
+    pub scales: bool,
+    /// Makes an element of a result.
+    pub convert: fn(&mut Module, &Arc<Numerics>, &Accumulated) -> Wire,
+}
+
+/// What an element of a result is made from.
+pub struct Accumulated {
+    /// The accumulator, as in a partial result.
+    pub word: Wire,
+    /// FA2: a quarter of the final scale.
+    pub scale: Option<Wire>,
+    /// A result is due. Otherwise the converter is at rest.
+    pub done: Wire,
+}
+
+/// The final scale of an FA2 core whose results are made at the port.
+#[derive(Clone, Copy)]
+pub struct Scaling {
+    /// The accumulators are those of a query that has ended, for one cycle, which is the one before `o_valid`.
+    pub done: Wire,
+    /// A quarter of the final scale, until the next query ends.
+    pub scale: Wire,
+}
