@@ -105,9 +105,11 @@ pub fn run(args: &SizeArgs) -> Result<(), Failure> {
     limits.sort_by(f64::total_cmp);
     limits.dedup();
     let rules = limits.into_iter().map(|mean| Rule { mean, ..RULE });
-    let mut choices = Vec::new();
+    let mut choices: Vec<Choice> = Vec::new();
     for rule in rules {
-        choices.push(Choice { rule, core: search.choose(rule)? });
+        // What keeps a tighter limit keeps this one, too.
+        let tighter = choices.last().and_then(|choice| choice.core.clone());
+        choices.push(Choice { rule, core: search.choose(rule, tighter)? });
     }
     let judged = search.errors.of(std::slice::from_ref(&core), &search.plan)?.remove(0);
     let sizes = Sizes {
@@ -225,27 +227,27 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The cheapest core under a rule. Of the smallest by estimate, some are mapped, with and without a value stage.
-    fn choose(&mut self, rule: Rule) -> Result<Option<Sized>, Failure> {
+    /// The cheapest core under a rule. Of the smallest by estimate, some are mapped, with and without a value stage; `known` keeps the rule.
+    fn choose(&mut self, rule: Rule, known: Option<Sized>) -> Result<Option<Sized>, Failure> {
         self.plan.begin(SEARCHED);
         let Search { space, errors, plan, .. } = self;
         let holding = space.search(rule, |cores| errors.of(cores, plan))?;
-        let Some(first) = holding.first() else { return Ok(None) };
+        let Some(first) = holding.first() else { return Ok(known) };
         let start = space.start().clone();
         let near = first.cost + NEAR * self.area(&start)?;
         let cost = Cost::from(self.args.cost);
         // Cores that miss the clock come last.
-        let mut best: Option<(f64, f64, CoreConfig, Judged)> = None;
+        let key = |measured: &Measured| (measured.cost(cost).unwrap_or(f64::INFINITY), measured.area_um2);
+        let mut best = known;
         for holding in holding.into_iter().take(MOST_MAPPED).filter(|holding| holding.cost <= near) {
             for core in self.stages(holding.core) {
                 let measured = self.measure(&core, cost)?;
-                let key = (measured.cost(cost).unwrap_or(f64::INFINITY), measured.area_um2);
-                if best.as_ref().is_none_or(|&(least, area, ..)| key < (least, area)) {
-                    best = Some((key.0, key.1, core, holding.judged.clone()));
+                if best.as_ref().is_none_or(|best| key(&measured) < key(&best.measured)) {
+                    best = Some(self.sized(&core, &holding.judged)?);
                 }
             }
         }
-        best.map(|(.., core, judged)| self.sized(&core, &judged)).transpose()
+        Ok(best)
     }
 
     /// A core with and without a value stage, unless it is given or the datapath has none. Results are the same.

@@ -14,11 +14,16 @@ fn chooses_a_core_that_holds() {
     let folder = tempfile::tempdir().unwrap();
     let core = ["--design", "flash-d", "--d", "2", "--format", "fp8-e4m3", "--max-keys", "16"];
     let widths = ["--score-fraction-bits", "6", "--state-fraction-bits", "12", "--segments", "4"];
+    let limits = ["--limit", "1.1,1.25,1.6"];
     let run = ["--clock", "40", "--every", "256", "--json", "--cache", folder.path().to_str().unwrap()];
-    let out = size(&[&core[..], &widths, &run].concat());
+    let out = size(&[&core[..], &widths, &limits, &run].concat());
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let sizes: Value = serde_json::from_slice(&out.stdout).unwrap();
     let number = |value: &Value| value.as_f64().unwrap();
+    // A core that keeps a tighter limit keeps a wider one.
+    let areas: Vec<f64> =
+        (0..3).map(|i| number(&sizes["choices"][i]["core"]["measured"]["area_um2"])).collect();
+    assert!(areas.is_sorted_by(|a, b| a >= b), "{areas:?}");
     let chosen = &sizes["choices"][0]["core"];
     assert!(
         number(&chosen["mean"]) <= 1.1

@@ -1,8 +1,8 @@
 //! Results that are made at the port, one unit for each of its elements.
 //!
-//! FLASH-D's accumulators wait in the queue of [`results`](super::results) and are rounded at its front. FA2's are registered as their query ends, and
-//! those of the next turn go through the multiplier into the register of the port: those of the first core at once, before they are
-//! registered.
+//! FLASH-D's accumulators wait in the queue of [`results`](super::results) and are rounded at its front. FA2's cores keep them in registers, which load as a
+//! query ends. The accumulators of the next result go through the multiplier into the register of the port; the first core's come straight from
+//! its lanes.
 
 use super::pick::picked;
 use crate::attention::group::blanked;
@@ -77,7 +77,7 @@ fn held(around: &mut Module, core: usize, done: Wire, words: &[Wire]) -> Vec<Wir
 }
 
 /// FA2's results, of the accumulators and final scales of its cores, in the port's register; `empty`: the query of the result on the port
-/// has seen no key, and the result is zero. Also the accumulators behind the result on the port, if it has a state.
+/// has seen no key, and the result is zero. With partial results also the accumulators of that query.
 pub fn scaled_results(
     m: &mut Module,
     n: &Arc<Numerics>,

@@ -1,7 +1,7 @@
 //! Results that are made at the port of an array.
 //!
 //! Results of an array leave one a cycle, so that one converter for each element of the port serves all cores. The lanes then hand out
-//! accumulators, in the words of a partial result. What waits for the port is wider, and what a converter takes is saved in all cores.
+//! accumulators, in the words of a partial result. Words that wait for the port are wider; a converter is saved in each core.
 
 use super::group::LaneKind;
 use crate::rtl::{Module, Wire};
@@ -20,7 +20,7 @@ pub struct PortResult {
     pub convert: fn(&mut Module, &Arc<Numerics>, &Accumulated) -> Wire,
 }
 
-/// What an element of a result is made from.
+/// The operands of an element of a result.
 pub struct Accumulated {
     /// The accumulator, as in a partial result.
     pub word: Wire,
@@ -33,7 +33,7 @@ pub struct Accumulated {
 /// The final scale of an FA2 core whose results are made at the port.
 #[derive(Clone, Copy)]
 pub struct Scaling {
-    /// The accumulators are those of a query that has ended, for one cycle, which is the one before `o_valid`.
+    /// High for one cycle, the cycle before `o_valid`: the query has ended, and its accumulators are on the port of the core.
     pub done: Wire,
     /// A quarter of the final scale, until the next query ends.
     pub scale: Wire,
