@@ -6,8 +6,6 @@ from .errors import OPERANDS, RESULTS, percent, stem
 from .pages import Cell, Table, digits, number, places
 from .program import OSU018
 
-DESIGNS = {"flash-d": "FLASH-D", "fa2": "FA2"}
-"""Designs by their flag, as the pages call them."""
 TOOLS = ("yosys", "sta", str(OSU018))
 
 

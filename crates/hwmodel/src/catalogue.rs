@@ -240,7 +240,7 @@ pub fn core(
     n: &Arc<Numerics>,
     inputs: &CoreInputs,
 ) -> CoreOutputs {
-    core::core(around, name, kind(config), config, n, inputs, None)
+    core_at_port(around, name, config, n, inputs, None)
 }
 
 /// How an array of several cores makes results at its port; none where each core makes its own.
@@ -248,16 +248,16 @@ pub fn at_port(config: &CoreConfig, n: &Numerics) -> Option<&'static PortResult>
     kind(config).at_port.filter(|at_port| (at_port.applies)(n))
 }
 
-/// Builds the core of a valid configuration in an array that makes results at its port.
+/// Builds the core of a valid configuration in an array, which may make its results at the port.
 pub fn core_at_port(
     around: &mut Module,
     name: impl Into<Name>,
     config: &CoreConfig,
     n: &Arc<Numerics>,
     inputs: &CoreInputs,
-    at_port: &PortResult,
+    at_port: Option<&PortResult>,
 ) -> CoreOutputs {
-    core::core(around, name, kind(config), config, n, inputs, Some(at_port))
+    core::core(around, name, kind(config), config, n, inputs, at_port)
 }
 
 /// Builds the core of a configuration as a circuit of its own.

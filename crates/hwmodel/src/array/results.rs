@@ -4,7 +4,7 @@
 //! but the first, which leaves at once, are copied when they are complete. The copies move up one place a cycle. That
 //! takes a multiplexer for each bit and place, as many as a choice among them would, but no wire spans the array.
 //!
-//! An FA2 core has a result register and holds it until its next result is complete. By then all results of the block
+//! An FA2 core has a result register, or its accumulators have one in [`port`](super::port), until the next result is complete. By then all results of the block
 //! have left, because `sending` in `control` delays the last key. So nothing is copied: `pick` chooses. No core holds
 //! its flags, so the queue of FA2 has the flags alone.
 //!

@@ -10,7 +10,7 @@ use super::shadow::{Query, query_shadow};
 use super::window::{StateMaskFunction, key_counter, key_window};
 use crate::attention::masks::UnmaskedFunction;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
-use crate::catalogue::{at_port, core, core_at_port};
+use crate::catalogue::{at_port, core_at_port};
 use crate::rtl::{Circuit, Module, Name, Tag, Wire};
 use flashd_spec::config::{ArrayConfig, ConfigError, Design};
 use flashd_spec::numerics::{BIAS, Numerics};
@@ -165,10 +165,7 @@ pub fn array(
                     state_o: &state_o,
                     v: &v,
                 };
-                match at_port {
-                    Some(at_port) => core_at_port(m, ("core", b), &config.core, n, &inputs, at_port),
-                    None => core(m, ("core", b), &config.core, n, &inputs),
-                }
+                core_at_port(m, ("core", b), &config.core, n, &inputs, at_port)
             })
             .collect();
         let of_cores = |flag: fn(&CoreOutputs) -> Wire| cores.iter().map(flag).collect::<Vec<Wire>>();

@@ -195,10 +195,9 @@ pub fn core(
         let scaling = at_port.filter(|at_port| at_port.scales).map(|_| {
             let (finish, scale) = (scalars["finish"], scalars["e"]);
             let done = m.register_reset("ended_q", 0, finish);
-            Scaling { done: m.output("o_done", done), scale: m.register_if("scale_q", finish, scale) }
+            let scale = m.register_if("scale_q", finish, scale);
+            Scaling { done: m.output("o_done", done), scale: m.output("o_scale", scale) }
         });
-        let scaling =
-            scaling.map(|Scaling { done, scale }| Scaling { done, scale: m.output("o_scale", scale) });
 
         // The result's flags.
         let o_overflow = v_exponent.map(|_| {

@@ -298,7 +298,7 @@ function! {
 }
 
 function! {
-    /// An accumulator of what has waited.
+    /// An accumulator from the bits that have waited.
     pub struct WaitedFunction { numerics: Arc<Numerics> }
     name(this) = format!("waited_{}_of_{}", result_bits(&this.numerics), lane_bits(&this.numerics).o);
     doc = "o = y above zeros.";
@@ -315,7 +315,7 @@ pub(crate) fn waiting(m: &mut Module, n: &Arc<Numerics>, o: Wire) -> Wire {
     }
 }
 
-/// The accumulator of what has waited.
+/// The accumulator from the bits that have waited.
 pub(crate) fn waited(m: &mut Module, n: &Arc<Numerics>, y: Wire) -> Wire {
     match y.width() == lane_bits(n).o {
         true => y,
@@ -323,7 +323,7 @@ pub(crate) fn waited(m: &mut Module, n: &Arc<Numerics>, y: Wire) -> Wire {
     }
 }
 
-/// Results of [`FIXED`] at an array's port. Values with an exponent port have results of their own exponent in each core.
+/// Results of [`FIXED`] at an array's port. With an exponent port each core makes its results, as its queries may have another exponent.
 pub const FIXED_AT_PORT: PortResult = PortResult {
     applies: |n| n.formats.v.is_integer(),
     lanes: &FIXED_ACCUMULATOR,

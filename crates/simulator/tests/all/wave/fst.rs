@@ -200,7 +200,7 @@ fn arrays_have_waves() {
             array::run(&config, &blocks, &Disturbance::gaps(Gaps::Random(2)), &mut [vcd, fst]).unwrap();
             let files = finish(all);
             compare(&files);
-            // Where the cores make their results, that of the first core is on the port at once.
+            // Where the cores make their results, the first core's result is on the port at once.
             let own = catalogue::at_port(&core, &Numerics::new(&core)).is_none();
             let wave = Vcd::read(&files[1]);
             assert_eq!(wave.core, config.name());
