@@ -6,7 +6,7 @@ use crate::attention::factor::FactorForm;
 use crate::attention::partial::{restore_ports, restored};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
-use crate::word::{Word, index_bits, ones};
+use crate::word::{Word, index_bits};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -24,9 +24,9 @@ pub fn scaled_sum<W: Word>(n: &Numerics, form: FactorForm, multiplicand: &W, add
     let (significand, always, right_less) = match form {
         FactorForm::Format => {
             let u = unpack(fmt, e, "e");
-            let wide = fmt.exponent_bits + 1;
-            let top = W::constant(wide, (fmt.bias as u64 + fmt.fraction_bits as u64 - 1) & ones(wide));
-            (u.significand, 0, top.sub(&u.exponent.zext(wide)).named("right_less_one"))
+            // e is at most 1, and its exponent at most the bias.
+            let bias = W::constant(fmt.exponent_bits, fmt.bias as u64);
+            (u.significand, fmt.fraction_bits - 1, bias.sub(&u.exponent).named("octaves_below_one"))
         }
         FactorForm::Shift(m) => (e.slice(0, m), m - 2, e.drop_low(m)),
     };
@@ -36,8 +36,8 @@ pub fn scaled_sum<W: Word>(n: &Numerics, form: FactorForm, multiplicand: &W, add
     total.msb().repeat(bits).or(&total.slice(0, bits)).named("saturated")
 }
 
-/// The product without its `dropped` lowest bits. If it has more than 64 bits, it is formed in two halves; merges of
-/// wide formats need that if the sum has room for a slack.
+/// The product without its `dropped` lowest bits, at least half of b's if it has more than 64: then it is formed in two
+/// halves. fp32 needs that for many keys.
 fn product_above<W: Word>(a: &W, b: &W, dropped: u32) -> W {
     if a.width() + b.width() <= u64::BITS {
         return a.mul(b).named("product").drop_low(dropped);

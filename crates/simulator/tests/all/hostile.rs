@@ -173,6 +173,29 @@ fn hostile_streams_in_lockstep() {
     }
 }
 
+/// The widest words: cores for 2^20 keys whose states have as many fraction bits as their products allow.
+#[test]
+fn states_of_most_bits_in_lockstep() {
+    let d = 3;
+    let streams = [synthetic::score_jumps(21, 24, d, 4.0), synthetic::equal_scores(24, 24, d)];
+    let mut seen = 0;
+    for (_, format) in Format::NAMED {
+        for config in CoreConfig::variants(d, format) {
+            let config = CoreConfig { max_keys: 1 << 20, ..config };
+            let widths = (18..=26).rev().map(Some).chain([None]);
+            let widest = widths
+                .map(|state_fraction_bits| CoreConfig { state_fraction_bits, ..config.clone() })
+                .find(|config| config.validate().is_ok());
+            for attention in widest.iter().flat_map(|config| streams.iter().map(move |s| (config, s))) {
+                let run = lockstep(attention.0, attention.1, Gaps::Random(7));
+                assert!(run.counters.comparisons > 50, "{}", attention.0.name());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 100, "{seen}");
+}
+
 #[test]
 fn corner_values_and_specials_in_lockstep() {
     let d = 5;

@@ -58,7 +58,13 @@ impl CoreConfig {
             Design::FlashD => log_sum_fraction(self.key_bits()),
         };
         let ours = of_keys.max(p + STATE_FRACTION_BEYOND_RESULTS).max(self.score_fraction());
-        self.state_fraction_bits.unwrap_or(ours.min(STATE_FRACTION_RANGE.1))
+        self.state_fraction_bits.unwrap_or(ours.min(STATE_FRACTION_RANGE.1).min(self.widest_state_fraction()))
+    }
+
+    /// Most fraction bits of the state: the product of l and half of a factor is a 64-bit word.
+    pub(super) fn widest_state_fraction(&self) -> u32 {
+        let l_integer = self.key_bits() + 1 + self.kind().slack;
+        63u32.saturating_sub(l_integer + self.factor_significand().div_ceil(2))
     }
 
     /// Set if the state has enough fraction bits for a hold budget.

@@ -244,9 +244,7 @@ impl CoreConfig {
             }
             Some(Accumulator::Format) | None => {}
         }
-        // The product of l and half of a factor is a 64-bit word.
-        let l_integer = self.key_bits() + 1 + self.kind().slack;
-        let widest = 63 - l_integer - self.factor_significand().div_ceil(2);
+        let widest = self.widest_state_fraction();
         require(self.state_fraction() <= widest, "state_fraction_bits", || {
             format!(
                 "{} is more than {widest}, the most that fits a 64-bit product with half of {} bits of weight",
