@@ -46,10 +46,16 @@ fn drawn(count: usize, longest: usize) -> Vec<AnyConfig> {
     all
 }
 
-/// An array, split keys and a stream wrapper of both designs.
+/// An array, split keys and a stream wrapper of both designs, with values of floats and of integers.
 fn of_other_kinds() -> Vec<AnyConfig> {
     let mut all = Vec::new();
-    for (design, format) in [(Design::FlashD, Format::BF16), (Design::Fa2, Format::FP8_E4M3)] {
+    let shown = [
+        (Design::FlashD, Format::BF16),
+        (Design::Fa2, Format::FP8_E4M3),
+        (Design::FlashD, Format::INT8),
+        (Design::Fa2, Format::INT8),
+    ];
+    for (design, format) in shown {
         let core = CoreConfig::new(design, 4, format);
         let array = ArrayConfig::new(core.clone(), 2);
         all.push(AnyConfig::Split(SplitConfig::new(core, 2)));

@@ -50,6 +50,19 @@ function! {
     }
 }
 
+function! {
+    /// [`RelativeValueFunction`] of an integer.
+    pub struct IntegerValueFunction { format: Format }
+    name(this) = format!("{}_value", this.format.ident());
+    doc = "v = significand * 2^-right relative to 2^2, 1 being the exponent field of all integers.";
+    inputs { v: this.format.width() }
+    outputs { significand: this.format.precision(), v_right: this.format.exponent_bits, negative: 1 }
+    eval<W> {
+        let r = relative(this.format, &v, &W::constant(this.format.exponent_bits, 1));
+        [r.significand, r.right, r.sign]
+    }
+}
+
 /// Width of the factor `{right, m}`.
 pub(super) fn e_bits(n: &Numerics) -> u32 {
     factor_bits(n, n.factor_significand)
@@ -274,20 +287,20 @@ fn lane(
     );
     let numerics = || n.clone();
     around.part(name, tag, |m| {
-        let (v, [x, e, delta, load, update], ends) = if rounds {
+        let ([significand, v_right, negative], [e, delta, load, update], ends) = if rounds {
             let (v, [x, e, delta, load, update, done, result_x]) =
                 inputs.enter(m, ["x", "e", "delta", "load", "update", "done", "result_x"]);
-            (v, [x, e, delta, load, update], Some([done, result_x]))
+            let [significand, v_right, negative, outside] =
+                m.call("value", RelativeValueFunction { format: n.formats.v }, [v, x]);
+            let ends = [outside, done, result_x];
+            ([significand, v_right, negative], [e, delta, load, update], Some(ends))
         } else {
-            let (v, scalars) = inputs.enter(m, ["x", "e", "delta", "load", "update"]);
-            (v, scalars, None)
+            let (v, scalars) = inputs.enter(m, ["e", "delta", "load", "update"]);
+            (m.call("value", IntegerValueFunction { format: n.formats.v }, [v]), scalars, None)
         };
-
-        let [significand, v_right, negative, outside] =
-            m.call("value", RelativeValueFunction { format: n.formats.v }, [v, x]);
         m.reserve(&["step"]);
         let o = m.state_if("o_q", accumulator_bits(n), update);
-        let Some([done, result_x]) = ends else {
+        let Some([outside, done, result_x]) = ends else {
             let [product] = m.call("product", LaneProductFunction { numerics: numerics() }, [significand, e]);
             let operands = [o, significand, v_right, negative, product, e, delta, load];
             let [next] = m.call("step", SharedUpdateFunction { numerics: numerics() }, operands);
