@@ -118,14 +118,25 @@ pub(crate) fn alongside<T, E>(
     groups: impl Iterator<Item = Range<usize>> + Send,
     run: impl FnOnce(&mut Computed) -> Result<T, E>,
 ) -> Result<(T, Vec<QueryResult>), E> {
+    // A thread of a pool that waits for the model does none of the pool's work. If all threads wait, the model needs one that does.
+    let of_pool = rayon::current_thread_index().is_some();
     std::thread::scope(|scope| {
         let (sender, messages) = sync_channel(MESSAGES);
-        scope.spawn(move || compute(model, workload, groups, &sender));
+        scope.spawn(move || {
+            let compute = move || compute(model, workload, groups, &sender);
+            if of_pool { own_pool().install(compute) } else { compute() }
+        });
         let mut computed = Computed { messages, open: BTreeMap::new(), results: BTreeMap::new() };
         // After an error nobody listens, and the model's thread ends.
         let of_run = run(&mut computed)?;
         Ok((of_run, computed.results()))
     })
+}
+
+/// A pool of one thread.
+fn own_pool() -> rayon::ThreadPool {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    pool.unwrap_or_else(|error| panic!("no thread for the model: {error}"))
 }
 
 /// The model's thread. It ends when nobody listens any more.

@@ -1,9 +1,13 @@
 //! Cores in lock-step with the bit-exact model.
 
 use flashd_simulator::{Gaps, Workload, run};
-use flashd_spec::config::{CoreConfig, Datapath, Fa2Variant, Hold};
+use flashd_spec::config::{CoreConfig, Datapath, Design, Fa2Variant, Hold};
 use flashd_spec::format::Format;
 use flashd_workload::{Attention, ScoreScale, TensorScale, Visible, choose_scaling, quantise, synthetic};
+use rayon::prelude::*;
+use std::sync::{Barrier, mpsc};
+use std::thread;
+use std::time::Duration;
 
 fn workload(config: &mut CoreConfig, attention: &Attention, causal: bool) -> Workload {
     let fmt = config.format;
@@ -35,6 +39,24 @@ fn shipped_cores_on_attention_like_streams() {
         assert_eq!(run.counters.bubbles, 0);
         assert_eq!(run.counters.cycles, 3 * keys as u64 + run.counters.latency);
     }
+}
+
+/// Every thread of the pool waits for its model, which needs a thread of its own.
+#[test]
+fn cores_run_in_all_threads_of_a_pool() {
+    let (done, all_done) = mpsc::channel();
+    // Beside the test's thread, so that it can tell that nothing moves.
+    thread::spawn(move || {
+        let threads = rayon::current_num_threads();
+        let together = Barrier::new(threads);
+        (0..threads).into_par_iter().with_max_len(1).for_each(|_| {
+            together.wait();
+            let config = CoreConfig::new(Design::FlashD, 3, Format::BF16);
+            check(&config, &synthetic::attention_like(7, 64, 2000, 3), false, Gaps::None);
+        });
+        done.send(()).unwrap();
+    });
+    all_done.recv_timeout(Duration::from_secs(300)).expect("all cores have run");
 }
 
 #[test]
