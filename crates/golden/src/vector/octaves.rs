@@ -22,6 +22,8 @@ pub(crate) struct OctaveLanes {
     value_fraction: u32,
     offset_mask: i32,
     largest: i32,
+    /// A distance in places of the score whose octaves are the largest; a further one is no other.
+    farthest: i32,
     score_fraction: u32,
     state_fraction: i32,
     /// A step with x up to this holds.
@@ -55,9 +57,9 @@ impl OctaveLanes {
     pub(crate) fn new(n: &Numerics) -> Option<OctaveLanes> {
         let base2 = Base2::new(n);
         let (b, bits) = (n.exp.value_fraction, n.factor_significand);
+        let largest = 1i32.checked_shl(n.octave_argument_bits())?.wrapping_sub(1);
         // The distance of a score and a reference has a bit more than both.
-        let argument = n.fine_reference_bits() + 1 + b.saturating_sub(n.score_fraction);
-        let fits = argument < 31
+        let fits = n.fine_reference_bits() + 1 < 31
             && n.octave_argument_bits() < 31
             && n.log_sum_bits() + 1 < 31
             && b + 1 < 20
@@ -69,7 +71,8 @@ impl OctaveLanes {
             reduce: Rounding::new(n.score_fraction as i32 - b as i32),
             value_fraction: b,
             offset_mask: (1 << b) - 1,
-            largest: (1 << n.octave_argument_bits()) - 1,
+            farthest: (largest >> b.saturating_sub(n.score_fraction)) + 1,
+            largest,
             score_fraction: n.score_fraction,
             state_fraction: n.state_fraction as i32,
             hold: n.hold_threshold.map_or(Some(i32::MIN), |t| i32::try_from(t).ok().map(|t| -t))?,
@@ -127,7 +130,7 @@ impl OctaveLanes {
                 let above = x.max(0) + (1 << (self.score_fraction & 31)) - 1;
                 let jump = above >> (self.score_fraction & 31);
                 let below = (jump << (self.score_fraction & 31)) - x;
-                let t = self.reduce.of(below).min(self.largest);
+                let t = self.reduce.of(below.min(self.farthest)).min(self.largest);
                 let (k, f) = (t >> (self.value_fraction & 31), t & self.offset_mask);
                 let (m, right) = self.factors.of(self.exp.at(0, f), k);
                 let places = right + self.bits - 1 - self.state_fraction;
