@@ -190,7 +190,7 @@ fn together(folder: &Path, sources: &[PathBuf], tops: &[String]) {
     let read: String = sources.iter().map(|path| format!("read_verilog {}\n", path.display())).collect();
     fs::write(&list, read + "hierarchy -check\n").unwrap();
     silent(Command::new("yosys").arg("-q").arg("-s").arg(&list));
-    // A company has as many tops as designs, and more files than a shell takes.
+    // Each design is a top. The files go by a list: their names exceed the length of a command of the shell.
     let list = folder.join("all.f");
     let lines: String = sources.iter().map(|path| format!("{}\n", path.display())).collect();
     fs::write(&list, lines).unwrap();

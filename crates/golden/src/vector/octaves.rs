@@ -57,13 +57,16 @@ impl OctaveLanes {
     pub(crate) fn new(n: &Numerics) -> Option<OctaveLanes> {
         let base2 = Base2::new(n);
         let (b, bits) = (n.exp.value_fraction, n.factor_significand);
-        let largest = 1i32.checked_shl(n.octave_argument_bits())?.wrapping_sub(1);
         // The distance of a score and a reference has a bit more than both.
         let fits = n.fine_reference_bits() + 1 < 31
             && n.octave_argument_bits() < 31
             && n.log_sum_bits() + 1 < 31
             && b + 1 < 20
             && bits <= 16;
+        if !fits {
+            return None;
+        }
+        let largest = (1 << n.octave_argument_bits()) - 1;
         Some(OctaveLanes {
             reference: SharedLog::new(n),
             exp: Lookup::new(&n.exp.exp)?,
@@ -78,7 +81,6 @@ impl OctaveLanes {
             hold: n.hold_threshold.map_or(Some(i32::MIN), |t| i32::try_from(t).ok().map(|t| -t))?,
             bits: bits as i32,
         })
-        .filter(|_| fits)
     }
 
     pub(crate) fn start(&self) -> State {

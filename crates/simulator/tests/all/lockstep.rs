@@ -41,11 +41,11 @@ fn shipped_cores_on_attention_like_streams() {
     }
 }
 
-/// Every thread of the pool waits for its model, which needs a thread of its own.
+/// Every thread of the pool runs a core and waits for its model, which then has to run in another thread.
 #[test]
 fn cores_run_in_all_threads_of_a_pool() {
     let (done, all_done) = mpsc::channel();
-    // Beside the test's thread, so that it can tell that nothing moves.
+    // In another thread, so that the test fails where the cores wait for ever.
     thread::spawn(move || {
         let threads = rayon::current_num_threads();
         let together = Barrier::new(threads);
