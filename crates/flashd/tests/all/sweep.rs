@@ -343,13 +343,14 @@ fn bad_grids_and_folders_are_refused() {
     }
 }
 
-/// Tools and other executables have to be there: `cargo build --release --workspace --examples`.
+/// Tools and other executables have to be there: `cargo build --release --workspace --bins --examples`.
 #[test]
 #[ignore = "a minute or two, with xtask and the throughput example beside flashd"]
 fn every_kind_of_shard_runs() {
     let folder = tempfile::tempdir().unwrap();
     let cores = folder.path().join("cores.json");
-    let grid = json!([{"design": "fa2", "accumulator": [{"fraction": 6}, {"fraction": 7}]}]);
+    let grid =
+        json!([{"design": "fa2", "fa2": "shared-scale", "accumulator": [{"fraction": 6}, {"fraction": 7}]}]);
     std::fs::write(&cores, grid.to_string()).unwrap();
     let core = json!({"design": "fa2", "d": 2, "format": "fp8-e4m3"});
     let planned = Planned::new(&json!([
