@@ -11,7 +11,7 @@ use crate::sample;
 use crate::select::configuration;
 use flashd_spec::config::CoreConfig;
 use flashd_study::Heads;
-use flashd_study::equal_error::{self, Data, Judged, KindErrors, RULE, Rule, judge, kinds};
+use flashd_study::equal_error::{self, CONFIRMING, Data, Judged, KindErrors, RULE, Rule, judge, kinds};
 use flashd_study::parts::Parts;
 use flashd_study::size::{Judgements, Space};
 use serde::Serialize;
@@ -111,7 +111,7 @@ pub fn run(args: &SizeArgs) -> Result<(), Failure> {
         let tighter = choices.last().and_then(|choice| choice.core.clone());
         choices.push(Choice { rule, core: search.choose(rule, tighter)? });
     }
-    let judged = search.errors.of(std::slice::from_ref(&core), &search.plan)?.remove(0);
+    let judged = search.errors.of(std::slice::from_ref(&core), RULE, &search.plan)?.remove(0);
     let sizes = Sizes {
         d: core.d,
         max_keys: core.max_keys,
@@ -123,27 +123,37 @@ pub fn run(args: &SizeArgs) -> Result<(), Failure> {
         widths: search.space.widths().iter().map(|width| width.name).collect(),
         cores: search.space.len(),
         selected: search.sized(&core, &judged)?,
-        judged: search.errors.known.len(),
+        judged: search.errors.searched.len(),
         choices,
     };
     drop(search);
     if args.json { print_json(&sizes) } else { print(&report::text(&sizes)) }
 }
 
-/// Known errors of cores, and the data.
+/// Known errors of cores, and the data: those of a search, and more of it for cores that hold.
 struct Errors<'a> {
     data: Data<'a>,
-    known: Judgements,
+    searched: Judgements,
+    confirmed: Judgements,
 }
 
 impl Errors<'_> {
-    fn of(&mut self, cores: &[CoreConfig], plan: &Plan) -> Result<Vec<Judged>, Failure> {
-        let Errors { data, known } = self;
-        known.of(cores, |unknown| {
-            let judged = judge(unknown[0].encodings(), unknown, data, &|| ())?;
-            plan.inc(unknown.len() as u64);
-            Ok(judged)
-        })
+    /// What holds is judged again, on [`CONFIRMING`] times as many heads.
+    fn of(&mut self, cores: &[CoreConfig], rule: Rule, plan: &Plan) -> Result<Vec<Judged>, Failure> {
+        let Errors { data, searched, confirmed } = self;
+        let on = |draws: usize, cores: &[CoreConfig]| {
+            let data = Data { draws, ..data.clone() };
+            let judged = judge(cores[0].encodings(), cores, &data, &|| ())?;
+            plan.inc(cores.len() as u64);
+            Ok::<_, Failure>(judged)
+        };
+        let mut judged = searched.of(cores, |unknown| on(1, unknown))?;
+        let holds: Vec<usize> = (0..cores.len()).filter(|&i| judged[i].holds(rule)).collect();
+        let holding: Vec<CoreConfig> = holds.iter().map(|&i| cores[i].clone()).collect();
+        for (i, again) in holds.into_iter().zip(confirmed.of(&holding, |unknown| on(CONFIRMING, unknown))?) {
+            judged[i] = again;
+        }
+        Ok(judged)
     }
 }
 
@@ -168,6 +178,7 @@ impl<'a> Search<'a> {
         let data = Data {
             kinds: kinds(),
             lengths: equal_error::lengths(start.max_keys),
+            draws: 1,
             recorded: &recorded.heads,
             parts: Parts::Whole,
         };
@@ -182,7 +193,7 @@ impl<'a> Search<'a> {
             ],
             ", less where modules are in the cache",
         );
-        let errors = Errors { data, known: Judgements::default() };
+        let errors = Errors { data, searched: Judgements::default(), confirmed: Judgements::default() };
         Ok(Search { args, space, errors, worker, measured: BTreeMap::new(), library, plan })
     }
 
@@ -231,7 +242,7 @@ impl<'a> Search<'a> {
     fn choose(&mut self, rule: Rule, known: Option<Sized>) -> Result<Option<Sized>, Failure> {
         self.plan.begin(SEARCHED);
         let Search { space, errors, plan, .. } = self;
-        let holding = space.search(rule, |cores| errors.of(cores, plan))?;
+        let holding = space.search(rule, |cores| errors.of(cores, rule, plan))?;
         let Some(first) = holding.first() else { return Ok(known) };
         let start = space.start().clone();
         let near = first.cost + NEAR * self.area(&start)?;

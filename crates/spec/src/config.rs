@@ -297,10 +297,8 @@ impl CoreConfig {
     /// Segments of a PWL table for results of p significand bits: its errors hardly add to those of rounding the result, for contexts of any length. `paper` and
     /// `literal` have no fewer than the papers' 8.
     pub fn segments(&self) -> u32 {
-        let p = self.formats().o.precision();
-        self.segments.unwrap_or(match p {
+        self.segments.unwrap_or(match self.formats().o.precision() {
             9.. => 16,
-            5.. => 8,
             _ if self.follows_the_paper() => 8,
             _ => 4,
         })

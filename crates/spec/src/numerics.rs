@@ -204,7 +204,7 @@ impl Numerics {
             partial: config.partial,
             softcap: config.softcap.map(|cap| {
                 let (integer, fraction) = (config.score_integer_bits, config.score_fraction());
-                Softcap::get(cap, integer, fraction, config.segments())
+                Softcap::get(cap, integer, fraction)
             }),
             bias: config.bias,
             value_latency: config.value_latency,

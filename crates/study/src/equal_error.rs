@@ -27,6 +27,8 @@ fn queries(keys: usize) -> usize {
 
 /// Queries of a head; those of one with equal scores are the same, and one is enough.
 const QUERIES_OF_A_HEAD: usize = 4;
+/// [`Data::draws`] that confirm what a search finds: of dozens of narrow cores some keep the rule by the chance of their data.
+pub const CONFIRMING: usize = 5;
 
 /// A kind of data.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -176,6 +178,8 @@ pub struct Data<'a> {
     pub kinds: Vec<DataKind>,
     /// Their numbers of keys: each kind has each of them.
     pub lengths: Vec<usize>,
+    /// How many times as many synthetic heads of each kind as a search has.
+    pub draws: usize,
     /// Recorded heads, those of each model one more kind.
     pub recorded: &'a [Head],
     /// How the keys reach a core.
@@ -209,7 +213,7 @@ pub fn judge(
             on_head(&encoded.filling().in_parts(data.parts), cores, done)
         };
         let heads: Result<Vec<OnHead>, AccuracyError> = match case {
-            Case::Synthetic(kind, keys) => heads(*keys, *kind).map(|head| one(&head)).collect(),
+            Case::Synthetic(kind, keys) => heads(*keys, *kind, data.draws).map(|head| one(&head)).collect(),
             Case::Recorded(model) => {
                 data.recorded.iter().filter(|head| head.trace.group == *model).map(one).collect()
             }
@@ -249,9 +253,9 @@ fn errors(encodings: Encodings, cores: usize, case: &Case, heads: &[OnHead]) -> 
 }
 
 /// The heads of a kind; every query sees all keys.
-fn heads(keys: usize, kind: DataKind) -> impl Iterator<Item = Head> {
+fn heads(keys: usize, kind: DataKind, draws: usize) -> impl Iterator<Item = Head> {
     let of_a_head = if kind.scores == ScoreKind::Equal { 1 } else { QUERIES_OF_A_HEAD };
-    (1..=(queries(keys) / of_a_head) as u64).map(move |seed| {
+    (1..=(draws * queries(keys) / of_a_head) as u64).map(move |seed| {
         let attention = long_context(seed, of_a_head, keys, D, kind.scores, kind.values);
         let name = format!("{}-{}-{keys}-{seed}", kind.scores.name(), kind.values.name());
         Head::new(Trace { name, group: String::new(), d: D, causal: false, attention }, 1)

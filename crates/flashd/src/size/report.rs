@@ -3,6 +3,7 @@
 use super::{Sized, Sizes};
 use crate::output::table;
 use flashd_ppa::report::tables::significant;
+use flashd_study::equal_error::CONFIRMING;
 use std::fmt::Write;
 
 const NOTES: &str = "Mean, worst mean and worst largest: errors over those of exact attention on the rounded operands, its result rounded once; \
@@ -35,7 +36,7 @@ pub fn text(sizes: &Sizes) -> String {
     let lengths: Vec<String> = lengths.iter().map(usize::to_string).collect();
     let _ = writeln!(
         text,
-        "\nKinds: equal, random and spread scores and a sink, values with and without a mean, at {} keys; recorded heads of {}, one query in {every}.",
+        "\nKinds: equal, random and spread scores and a sink, values with and without a mean, at {} keys; recorded heads of {}, one query in {every}.\nA core that holds is judged again on {CONFIRMING} times as many synthetic heads.",
         lengths.join(", "),
         data.display()
     );

@@ -168,18 +168,26 @@ pub const LAZY_SLACK: u32 = 8;
 /// - O: a step of 1/N of a difference moves o by some units, and N roundings add up like a random walk.
 /// - V: the difference in these places is dithered, so that on average it has those of the dither too. The mean of N random values is about `2^(-G/2)` of them.
 ///   In bf16 `flashd size` finds a bit less, with which recorded heads have up to 1.13 times FA2's error.
-/// - W: rounding the weight costs less than rounding the result. With p bits recorded heads have up to 8 % more error.
+/// - W: rounding the weight costs less than rounding the result. With p bits recorded heads have up to 8 % more error in floats.
 fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
     // Integers have the same last place in every channel, and their rounding dominates.
     let integers = ships_fixed(formats);
     let p = if integers { formats.v.precision() - 1 } else { formats.lane_precision() };
     // Results of 11 bits resolve more of the roundings.
     let (g, long) = (key_bits, u32::from(key_bits > if p >= 11 { 14 } else { 16 }));
+    let v = match p {
+        _ if integers => (p + g.div_ceil(2)).saturating_sub(5).max(p + 3),
+        // Up to 4,096 keys results of few bits hardly resolve the roundings of differences.
+        ..=4 if g <= 12 => p + 3,
+        _ => (p + g.div_ceil(2)).saturating_sub(4).max(p + 4),
+    };
+    // The roundings of integers hide a bit of O's, but at 16,384 keys the geometric mean would be 1.106.
+    let coarser_sum = u32::from(integers && matches!(g, 11..=13 | 15 | 16));
     // Few integers do not average the roundings of their weights.
-    let finer_weight = u32::from(!integers || g < 6);
+    let finer_weight = u32::from(!integers || g < 7);
     LaneBits {
-        o: (g.max(7) + p + 2 + long).clamp(12, WIDEST_LANE_SUM),
-        v: (p + g.div_ceil(2)).saturating_sub(4).max(p + 4).clamp(7, WIDEST_LANE_VALUE),
+        o: (g.max(7) + p + 2 + long - coarser_sum).clamp(12, WIDEST_LANE_SUM),
+        v: v.clamp(6, WIDEST_LANE_VALUE),
         w: (p + finer_weight).clamp(3, WIDEST_LANE_WEIGHT),
     }
 }

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The leading bits of `|s|` select a range, the bits after them a cell. Near the cap tanh bends most; there cells are `2^b / n` wide, which leaves an error of
-//! about `2^b / (21 n^2)`. Beyond, it bends less and less. Within a range `y = c0[cell] + floor(c1[cell] dx / 2^F)`, where dx is the F bits below those of the
+//! about `2^b / (21 n^2)`: n is the power of two that makes it at most half the score's last place, but at most
+//! `2^MOST_CELL_BITS`. Beyond, tanh bends less and less. Within a range `y = c0[cell] + floor(c1[cell] dx / 2^F)`, where dx is the F bits below those of the
 //! cell, in every range the same number.
 
 use super::{LOG2E, LOG2E_FRACTION};
@@ -20,8 +21,9 @@ const RANGES: u32 = 4;
 pub const GUARD_BITS: u32 = 2;
 /// Errors are examined at all magnitudes of this many bits.
 const EXAMINED_BITS: u32 = 20;
-/// Cells per range for each segment of the other tables: the errors of scores are absolute, not relative.
-const CELLS_PER_SEGMENT: u32 = 8;
+
+/// Of large caps and fine scores a table would have tens of thousands of cells.
+const MOST_CELL_BITS: u32 = 8;
 
 /// A fitted table for scores of a given width.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,12 +50,13 @@ pub struct Softcap {
 }
 
 impl Softcap {
-    /// Fits the table of a cap for scores of these widths, with `CELLS_PER_SEGMENT` cells per segment.
-    pub fn new(cap: f64, score_integer: u32, fraction: u32, segments: u32) -> Softcap {
+    /// Fits the table of a cap for scores of these widths.
+    pub fn new(cap: f64, score_integer: u32, fraction: u32) -> Softcap {
         let base_2 = cap_in_base_2(cap);
         let b = (base_2.log2().round().max(0.0) as u32).min(score_integer);
         let first_bits = b + fraction;
-        let cell_bits = (CELLS_PER_SEGMENT * segments).ilog2().min(first_bits.saturating_sub(1));
+        let cells = (f64::from(b + fraction + 1).exp2() / 21.0).sqrt();
+        let cell_bits = (cells.log2().ceil() as u32).min(MOST_CELL_BITS).min(first_bits.saturating_sub(1));
         let mut table = Softcap {
             cap,
             first_bits,
@@ -76,12 +79,12 @@ impl Softcap {
     }
 
     /// The table of a cap, fitted on first use.
-    pub fn get(cap: f64, score_integer: u32, fraction: u32, segments: u32) -> Arc<Softcap> {
-        type Cache = Mutex<HashMap<(u64, u32, u32, u32), Arc<Softcap>>>;
+    pub fn get(cap: f64, score_integer: u32, fraction: u32) -> Arc<Softcap> {
+        type Cache = Mutex<HashMap<(u64, u32, u32), Arc<Softcap>>>;
         static CACHE: OnceLock<Cache> = OnceLock::new();
         let mut cache = CACHE.get_or_init(Cache::default).lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (cap.to_bits(), score_integer, fraction, segments);
-        let new = || Arc::new(Softcap::new(cap, score_integer, fraction, segments));
+        let key = (cap.to_bits(), score_integer, fraction);
+        let new = || Arc::new(Softcap::new(cap, score_integer, fraction));
         cache.entry(key).or_insert_with(new).clone()
     }
 
