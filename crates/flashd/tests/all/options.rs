@@ -267,7 +267,7 @@ fn files_of_the_version_before_still_load() {
         )
     };
     for (json, name) in [
-        (all("flash-d", "lse", "shared-scale", "fixed"), "flash_d_fixed_score9p10_bf16_d8"),
+        (all("flash-d", "lse", "shared-scale", "fixed"), "flash_d_fixed_seg8_score9p10_bf16_d8"),
         (all("flash-d", "lse", "shared-scale", "rounded"), "flash_d_rounded_score9p10_bf16_d8"),
         (all("flash-d", "paper", "shared-scale", "fixed"), "flash_d_paper_bf16_d8"),
         (all("fa2", "lse", "literal", "fixed"), "fa2_literal_bf16_d8"),
