@@ -322,11 +322,11 @@ pub struct PwlArgs {
     /// Segments of a table: 4, 8, 16 or 32
     #[arg(long, value_parser = one_of::<u32>(&SEGMENTS), default_value_t = 8, help_heading = WHAT)]
     pub segments: u32,
-    /// Format in which ulp errors are counted
+    /// Format in which ulp errors are counted, or, with --softcap, of the core
     #[arg(long, default_value = "bf16", value_parser = named::float_format(), hide_possible_values = true, help_heading = WHAT)]
     pub format: Format,
     /// Instead, the table of a soft cap, for scores of the default widths
-    #[arg(long, value_parser = between(1.0, 1e6), value_name = "C", conflicts_with_all = ["format", "out"], help_heading = WHAT)]
+    #[arg(long, value_parser = between(1.0, 1e6), value_name = "C", conflicts_with_all = ["segments", "out"], help_heading = WHAT)]
     pub softcap: Option<f64>,
     /// Folder for the drawings
     #[arg(long, default_value = "rtl-out", value_name = "DIR", help_heading = OUTPUT)]

@@ -5,7 +5,6 @@ use crate::output::{Failure, print, print_json, table, write_all};
 use crate::plot;
 use flashd_hwmodel::pwl_report::{TableReport, report, table_for};
 use flashd_spec::config::{CoreConfig, Design};
-use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use flashd_spec::pwl::Function;
 use flashd_spec::pwl::softcap::GUARD_BITS;
@@ -100,8 +99,7 @@ struct SoftcapReport {
 
 /// `flashd pwl --softcap C`.
 fn softcap(args: &PwlArgs, cap: f64) -> Result<(), Failure> {
-    let plain = CoreConfig::new(Design::FlashD, 64, Format::BF16);
-    let core = CoreConfig { softcap: Some(cap), segments: Some(args.segments), ..plain };
+    let core = CoreConfig { softcap: Some(cap), ..CoreConfig::new(Design::FlashD, 64, args.format) };
     core.validate().map_err(|e| Failure::input(e.by_flag()))?;
     let Some(t) = Numerics::new(&core).softcap else { return Ok(()) };
     let (largest_error, worst_score) = t.max_error();

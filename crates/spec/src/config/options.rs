@@ -371,7 +371,7 @@ pub static OPTIONS: [CoreOption; 33] = [
         field: "segments",
         value_name: "N",
         help: "Segments of the PWL tables, an octave each where the range is reduced",
-        default: "8; 4 with results in fp8; 16 with results of more than 8 significand bits",
+        default: "4; 16 with results of more than 8 significand bits; 8 in paper and literal",
         range: Range::OneOf(&[4, 8, 16, 32]),
         suffix: |c| Some(format!("seg{}", c.segments())),
         access: access::<u32>(|c| json(c.segments), |c| json(c.segments()), |c, v| set(&mut c.segments, v)),
