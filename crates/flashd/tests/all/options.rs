@@ -268,10 +268,10 @@ fn files_of_the_version_before_still_load() {
     };
     for (json, name) in [
         (all("flash-d", "lse", "shared-scale", "fixed"), "flash_d_fixed_seg8_score9p10_bf16_d8"),
-        (all("flash-d", "lse", "shared-scale", "rounded"), "flash_d_rounded_score9p10_bf16_d8"),
+        (all("flash-d", "lse", "shared-scale", "rounded"), "flash_d_rounded_seg8_score9p10_bf16_d8"),
         (all("flash-d", "paper", "shared-scale", "fixed"), "flash_d_paper_bf16_d8"),
         (all("fa2", "lse", "literal", "fixed"), "fa2_literal_bf16_d8"),
-        (all("fa2", "lse", "default", "fixed"), "fa2_separate_score9p10_state18_bf16_d8"),
+        (all("fa2", "lse", "default", "fixed"), "fa2_separate_seg8_score9p10_state18_bf16_d8"),
     ] {
         let core: CoreConfig = serde_json::from_str(&json).unwrap();
         assert_eq!(core.name(), name);
