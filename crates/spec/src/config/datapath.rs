@@ -175,19 +175,15 @@ fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
     let p = if integers { formats.v.precision() - 1 } else { formats.lane_precision() };
     // Results of 11 bits resolve more of the roundings.
     let (g, long) = (key_bits, u32::from(key_bits > if p >= 11 { 14 } else { 16 }));
-    let v = match p {
-        _ if integers => (p + g.div_ceil(2)).saturating_sub(5).max(p + 3),
-        // Up to 4,096 keys results of few bits hardly resolve the roundings of differences.
-        ..=4 if g <= 12 => p + 3,
-        _ => (p + g.div_ceil(2)).saturating_sub(4).max(p + 4),
-    };
-    // The roundings of integers hide a bit of O's, but at 16,384 keys the geometric mean would be 1.106.
+    // Integers, and up to 4,096 keys other results of few bits, hardly resolve the roundings of differences.
+    let coarser_value = u32::from(integers || p <= 4 && g <= 12);
+    // The rounding of integers hides a bit of O's, but not at 16,384 keys: there the geometric mean would be 1.106.
     let coarser_sum = u32::from(integers && matches!(g, 11..=13 | 15 | 16));
     // Few integers do not average the roundings of their weights.
     let finer_weight = u32::from(!integers || g < 7);
     LaneBits {
         o: (g.max(7) + p + 2 + long - coarser_sum).clamp(12, WIDEST_LANE_SUM),
-        v: v.clamp(6, WIDEST_LANE_VALUE),
+        v: ((p + g.div_ceil(2)).saturating_sub(4).max(p + 4) - coarser_value).clamp(6, WIDEST_LANE_VALUE),
         w: (p + finer_weight).clamp(3, WIDEST_LANE_WEIGHT),
     }
 }
