@@ -77,8 +77,8 @@ struct Sized {
 const NEAR: f64 = 0.004;
 /// Most cores that are measured for a rule.
 const MOST_MAPPED: usize = 4;
-/// Cores that a search judges for each limit, about.
-const JUDGED: u64 = 60;
+/// Draws of data that a search judges cores on for each limit, about: with FLASH-D's many widths some 40 cores on one, and some 20 of them on all.
+const JUDGED: u64 = 140;
 
 pub fn run(args: &SizeArgs) -> Result<(), Failure> {
     check_clock(Some(args.clock))?;
@@ -130,7 +130,7 @@ pub fn run(args: &SizeArgs) -> Result<(), Failure> {
     if args.json { print_json(&sizes) } else { print(&report::text(&sizes)) }
 }
 
-/// Known errors of cores, and the data: those of a search, and more of it for cores that hold.
+/// Errors of cores by the rule: on the data of the search, and on the larger data that confirms a result.
 struct Errors<'a> {
     data: Data<'a>,
     searched: Judgements,
@@ -138,21 +138,21 @@ struct Errors<'a> {
 }
 
 impl Errors<'_> {
-    /// What holds is judged again, on [`CONFIRMING`] times as many heads.
+    /// Judges cores on one draw of data. Where a core holds, its errors are those on [`CONFIRMING`] draws.
     fn of(&mut self, cores: &[CoreConfig], rule: Rule, plan: &Plan) -> Result<Vec<Judged>, Failure> {
         let Errors { data, searched, confirmed } = self;
         let on = |draws: usize, cores: &[CoreConfig]| {
             let data = Data { draws, ..data.clone() };
             let judged = judge(cores[0].encodings(), cores, &data, &|| ())?;
-            plan.inc(cores.len() as u64);
+            plan.inc((draws * cores.len()) as u64);
             Ok::<_, Failure>(judged)
         };
         let mut judged = searched.of(cores, |unknown| on(1, unknown))?;
-        let holds: Vec<usize> = (0..cores.len()).filter(|&i| judged[i].holds(rule)).collect();
-        let holding: Vec<CoreConfig> = holds.iter().map(|&i| cores[i].clone()).collect();
-        for (i, again) in holds.into_iter().zip(confirmed.of(&holding, |unknown| on(CONFIRMING, unknown))?) {
-            judged[i] = again;
-        }
+        let holding = cores.iter().zip(&judged).filter(|(_, judged)| judged.holds(rule));
+        let holding: Vec<CoreConfig> = holding.map(|(core, _)| core.clone()).collect();
+        let on_all = confirmed.of(&holding, |unknown| on(CONFIRMING, unknown))?;
+        let found = judged.iter_mut().filter(|judged| judged.holds(rule));
+        found.zip(on_all).for_each(|(judged, on_all)| *judged = on_all);
         Ok(judged)
     }
 }
@@ -189,7 +189,7 @@ impl<'a> Search<'a> {
         let plan = Plan::start(
             [
                 Phase::new("cores mapped", mapped, on_clock(rates::MAPPING_ELEMENT * start.d as f64)),
-                Phase::new("cores judged", JUDGED, on_clock(rates::CORE_BY_RULE)),
+                Phase::new("draws judged", JUDGED, on_clock(rates::CORE_BY_RULE)),
             ],
             ", less where modules are in the cache",
         );

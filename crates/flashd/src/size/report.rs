@@ -36,7 +36,7 @@ pub fn text(sizes: &Sizes) -> String {
     let lengths: Vec<String> = lengths.iter().map(usize::to_string).collect();
     let _ = writeln!(
         text,
-        "\nKinds: equal, random and spread scores and a sink, values with and without a mean, at {} keys; recorded heads of {}, one query in {every}.\nA core that holds is judged again on {CONFIRMING} times as many synthetic heads.",
+        "\nKinds: equal, random and spread scores and a sink, values with and without a mean, at {} keys; recorded heads of {}, one query in {every}.\nErrors of a core that holds are those on {CONFIRMING} draws of the synthetic heads, of another one those on one draw.",
         lengths.join(", "),
         data.display()
     );
