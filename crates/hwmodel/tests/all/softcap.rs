@@ -21,8 +21,8 @@ fn bound(table: &Softcap) -> f64 {
     0.9 + f64::from(table.first_bits).exp2() / (16.0 * cells * cells)
 }
 
-/// Caps, those of models among them, and widths of scores.
-const CASES: [(f64, u32, u32); 8] = [
+/// Soft caps, of public models too, and the integer and fraction bits of scores. The last table has the most cells that there are.
+const CASES: [(f64, u32, u32); 9] = [
     (50.0, 9, 10),
     (30.0, 9, 5),
     (20.0, 9, 10),
@@ -31,6 +31,7 @@ const CASES: [(f64, u32, u32); 8] = [
     (2.5, 5, 2),
     (15.0, 5, 13),
     (50.0, 12, 6),
+    (354.0, 9, 11),
 ];
 
 #[test]

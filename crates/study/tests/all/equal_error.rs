@@ -6,7 +6,7 @@ use flashd_study::equal_error::{CONFIRMING, Data, DataKind, Judged, RULE, judge,
 use flashd_study::parts::Parts;
 use flashd_workload::synthetic::{ScoreKind, ValueKind};
 
-/// Every format whose results tables of 4 or 16 segments are exact enough for.
+/// The formats that the rule covers. Tables of 16 segments are too coarse for results in fp32.
 const FORMATS: [Format; 5] = [Format::BF16, Format::FP8_E4M3, Format::FP8_E5M2, Format::FP16, Format::INT8];
 
 /// Cores of one encoding on heads of `max_keys` keys.
@@ -71,11 +71,9 @@ fn shipped_cores_hold_up_to_131072_keys() {
 #[ignore = "minutes: cargo test --release -p flashd-study --test all equal_error -- --ignored"]
 fn one_bit_less_fails() {
     for format in FORMATS {
-        // FLASH-D in int8 has a bit to spare at 65,536 keys, and none from 128 to 32,768.
         let keys = match format {
             // At 32,768 keys FLASH-D's accumulator would need more than 30 bits.
             Format::FP16 => 1 << 14,
-            Format::INT8 => 1 << 15,
             _ => 1 << 16,
         };
         let [flash_d, fa2] = cores(format, keys);
