@@ -294,8 +294,8 @@ impl CoreConfig {
         self.value_stage.unwrap_or(self.kind().value_stage)
     }
 
-    /// Segments of a PWL table for results of p significand bits: its errors hardly add to those of rounding the result, for contexts of any length. `paper` and
-    /// `literal` have no fewer than the papers' 8.
+    /// Segments of a PWL table: as few as keep the rule of equal error (docs/theory/widths.md) in contexts of any length; in `paper` and `literal` no fewer than
+    /// the papers' 8.
     pub fn segments(&self) -> u32 {
         self.segments.unwrap_or(match self.formats().o.precision() {
             9.. => 16,

@@ -27,7 +27,7 @@ fn queries(keys: usize) -> usize {
 
 /// Queries of a head; those of one with equal scores are the same, and one is enough.
 const QUERIES_OF_A_HEAD: usize = 4;
-/// [`Data::draws`] that confirm what a search finds: of dozens of narrow cores some keep the rule by the chance of their data.
+/// [`Data::draws`] that confirm a search. It tries dozens of narrow cores, and on one draw some keep the rule by chance.
 pub const CONFIRMING: usize = 5;
 
 /// A kind of data.
@@ -178,7 +178,7 @@ pub struct Data<'a> {
     pub kinds: Vec<DataKind>,
     /// Their numbers of keys: each kind has each of them.
     pub lengths: Vec<usize>,
-    /// How many times as many synthetic heads of each kind as a search has.
+    /// Draws of synthetic heads, together for each kind and length. A search has one, its confirmation [`CONFIRMING`].
     pub draws: usize,
     /// Recorded heads, those of each model one more kind.
     pub recorded: &'a [Head],

@@ -12,7 +12,7 @@ pub const MAX_KEYS_RANGE: (usize, usize) = (2, 1 << 20);
 /// Smallest and largest threshold T of the hold rule.
 pub const HOLD_RANGE: (f64, f64) = (1.0, 64.0);
 
-/// Fewest fraction bits of the default state: the roundings of few keys do not average.
+/// Fewest fraction bits of the default state: with few keys its rounding errors do not average.
 const LEAST_STATE_FRACTION: u32 = 12;
 
 /// Fraction bits of FLASH-D's L for `2^G` keys.

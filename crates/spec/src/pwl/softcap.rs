@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The leading bits of `|s|` select a range, the bits after them a cell. Near the cap tanh bends most; there cells are `2^b / n` wide, which leaves an error of
-//! about `2^b / (21 n^2)`: n is the power of two that makes it at most half the score's last place, but at most
-//! `2^MOST_CELL_BITS`. Beyond, tanh bends less and less. Within a range `y = c0[cell] + floor(c1[cell] dx / 2^F)`, where dx is the F bits below those of the
-//! cell, in every range the same number.
+//! about `2^b / (21 n^2)`. n is the least power of two for which that is at most half the score's last place, but no more than
+//! `2^MOST_CELL_BITS`. Beyond, tanh bends less and less. Within a range `y = c0[cell] + floor(c1[cell] dx / 2^F)`, where dx is the F bits below the cell's
+//! index. F is the same in every range.
 
 use super::{LOG2E, LOG2E_FRACTION};
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub const GUARD_BITS: u32 = 2;
 /// Errors are examined at all magnitudes of this many bits.
 const EXAMINED_BITS: u32 = 20;
 
-/// Of large caps and fine scores a table would have tens of thousands of cells.
+/// Most bits of a cell's index. A table for a large cap and a fine score would have tens of thousands of cells otherwise.
 const MOST_CELL_BITS: u32 = 8;
 
 /// A fitted table for scores of a given width.
