@@ -21,8 +21,8 @@ fn bound(table: &Softcap) -> f64 {
     0.9 + f64::from(table.first_bits).exp2() / (16.0 * cells * cells)
 }
 
-/// Soft caps, of public models too, and the integer and fraction bits of scores. The last table has the most cells that there are.
-const CASES: [(f64, u32, u32); 9] = [
+/// Soft caps, of public models too, and the integer and fraction bits of scores. The last tables have the most and the fewest cells that there are.
+const CASES: [(f64, u32, u32); 10] = [
     (50.0, 9, 10),
     (30.0, 9, 5),
     (20.0, 9, 10),
@@ -32,6 +32,7 @@ const CASES: [(f64, u32, u32); 9] = [
     (15.0, 5, 13),
     (50.0, 12, 6),
     (354.0, 9, 11),
+    (1.0, 9, 2),
 ];
 
 #[test]

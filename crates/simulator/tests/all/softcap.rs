@@ -21,6 +21,13 @@ fn cores(d: usize) -> Vec<CoreConfig> {
             cores.push(plain);
         }
     }
+    // The fewest cells that a table has.
+    let coarse = CoreConfig {
+        softcap: Some(1.0),
+        score_fraction_bits: Some(2),
+        ..CoreConfig::new(Design::Fa2, d, Format::INT8)
+    };
+    cores.push(coarse);
     cores.retain(|core| core.validate().is_ok());
     cores
 }

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The leading bits of `|s|` select a range, the bits after them a cell. Near the cap tanh bends most; there cells are `2^b / n` wide, which leaves an error of
-//! about `2^b / (21 n^2)`. n is the least power of two for which that is at most half the score's last place, but no more than
-//! `2^MOST_CELL_BITS`. Beyond, tanh bends less and less. Within a range `y = c0[cell] + floor(c1[cell] dx / 2^F)`, where dx is the F bits below the cell's
+//! about `2^b / (21 n^2)`. n is the least power of two from 2 on for which that is at most half the score's last place, but no more
+//! than `2^MOST_CELL_BITS`. Beyond, tanh bends less and less. Within a range `y = c0[cell] + floor(c1[cell] dx / 2^F)`, where dx is the F bits below the cell's
 //! index. F is the same in every range.
 
 use super::{LOG2E, LOG2E_FRACTION};
@@ -56,7 +56,8 @@ impl Softcap {
         let b = (base_2.log2().round().max(0.0) as u32).min(score_integer);
         let first_bits = b + fraction;
         let cells = (f64::from(b + fraction + 1).exp2() / 21.0).sqrt();
-        let cell_bits = (cells.log2().ceil() as u32).min(MOST_CELL_BITS).min(first_bits.saturating_sub(1));
+        // Scores have at least 2 fraction bits.
+        let cell_bits = (cells.log2().ceil() as u32).clamp(1, MOST_CELL_BITS.min(first_bits - 1));
         let mut table = Softcap {
             cap,
             first_bits,
