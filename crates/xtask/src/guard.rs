@@ -41,7 +41,7 @@ pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64, like: Option<&Pat
         if matches!(selection, Selection::Core(..)) && !selection.is_wrapper() {
             arguments.extend(["--testbench", "--keys", "24"].map(String::from));
         }
-        keep(&flashd, &arguments, &folder)
+        keep(&flashd, &arguments, &folder).map(drop)
     })?;
     let waves: Vec<Selection> =
         selections::with_options().into_iter().filter(|selection| !selection.is_wrapper()).collect();
@@ -55,7 +55,7 @@ pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64, like: Option<&Pat
             arguments.push("--causal".into());
         }
         arguments.extend(["--vcd", "wave.vcd", "--signals", "all"].map(String::from));
-        keep(&flashd, &arguments, &folder)
+        keep(&flashd, &arguments, &folder).map(drop)
     })?;
     if let Some(like) = like {
         let count = emit_like(&flashd, like, out)?;
@@ -95,21 +95,21 @@ fn emit_like(flashd: &Path, like: &Path, out: &Path) -> Outcome<usize> {
         write(&folder.join(CONFIGURATION), &written.to_string())?;
         let mut arguments = ["generate", "--config", CONFIGURATION, "--out", "."].map(String::from).to_vec();
         arguments.extend(parts.into_iter().flat_map(|parts| ["--parts".into(), parts]));
-        keep(flashd, &arguments, &folder)
+        keep(flashd, &arguments, &folder).map(drop)
     })?;
     Ok(manifests.len())
 }
 
 /// A command for a selection, whose configuration is written to the folder and compared with the rest.
-fn selected(command: &str, selection: &Selection, folder: &Path) -> Outcome<Vec<String>> {
+pub fn selected(command: &str, selection: &Selection, folder: &Path) -> Outcome<Vec<String>> {
     if let Some(text) = selection.configuration()? {
         write(&folder.join(CONFIGURATION), &text)?;
     }
     Ok([vec![command.to_string()], selection.flags(CONFIGURATION)].concat())
 }
 
-/// Runs the program in a folder and keeps what it says.
-fn keep(flashd: &Path, arguments: &[String], folder: &Path) -> Outcome {
+/// Runs the program in a folder, keeps what it says, and tells whether it succeeded.
+pub fn keep(flashd: &Path, arguments: &[String], folder: &Path) -> Outcome<bool> {
     let mut command = command(flashd, arguments);
     command.env(flashd_files::REPRODUCIBLE, "1");
     command.current_dir(folder);
@@ -118,7 +118,8 @@ fn keep(flashd: &Path, arguments: &[String], folder: &Path) -> Outcome {
     // The data's folder is another one each time.
     let text: String =
         text.lines().filter(|line| !line.contains("data/")).map(|line| format!("{line}\n")).collect();
-    write(&folder.join("said.txt"), &text)
+    write(&folder.join("said.txt"), &text)?;
+    Ok(said.ok())
 }
 
 /// Numbers from a seed, spread evenly over (-2, 2), as a tensor of rows of D.

@@ -11,6 +11,7 @@ mod mutate;
 mod process;
 mod selection;
 mod selections;
+mod traces;
 mod work;
 
 use clap::{Parser, Subcommand};
@@ -60,6 +61,7 @@ enum Command {
         #[arg(long, value_name = "TEXT")]
         without: Vec<String>,
     },
+    Traces(traces::TracesOptions),
     Generate(generate::GenerateOptions),
     Sample(generate::SampleOptions),
     Mutate(mutate::MutateOptions),
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
             guard::emit(&flashd, &out, random, seed, like.as_deref())
         }
         Command::Same { old, new, without } => guard::same(&old, &new, &without),
+        Command::Traces(options) => traces::traces(&options),
         Command::Generate(options) => generate::generate(&options),
         Command::Sample(options) => generate::sample(&options),
         Command::Mutate(options) => mutate::mutate(&options),
