@@ -147,7 +147,7 @@ class Unseen(unittest.TestCase):
         rng = np.random.default_rng(SEED)
         garbage = np.array([np.nan, np.inf, -np.inf, 3e38, -1e30], np.float32)
         for design, options in (("flash-d", {}), ("fa2", {}), ("flash-d", {"format": "fp8-e4m3"}), ("fa2", {"format": "fp16"}),
-                                ("flash-d", {"format": "int8"}), ("fa2", {"update": None, "fa2": "fixed"}), ("flash-d", {"update": "fixed"})):
+                                ("flash-d", {"format": "int8"}), ("fa2", {"update": None, "fa2": "log-reference"}), ("flash-d", {"update": "fixed"})):
             core = flashd.Core(design, d=8, masks=True, bias=True, **{name: x for name, x in options.items() if x})
             q, k, v = (rng.normal(size=(2, n, 8)).astype(np.float32) for n in (5, 9, 9))
             hidden = np.ones((5, 9), bool)
@@ -181,7 +181,7 @@ class Unseen(unittest.TestCase):
 
     def test_encodings(self):
         rng = np.random.default_rng(SEED)
-        for design, options in (("flash-d", {}), ("flash-d", {"update": "fixed"}), ("fa2", {"fa2": "fixed"}), ("flash-d", {"format": "int8"})):
+        for design, options in (("flash-d", {}), ("flash-d", {"update": "fixed"}), ("fa2", {"fa2": "log-reference"}), ("flash-d", {"format": "int8"})):
             core = flashd.Core(design, d=8, masks=True, bias=True, **options)
             q, k, v = (core.encode(name, rng.normal(size=(n, 8)).astype(np.float32)) for name, n in zip("qkv", (3, 6, 6)))
             mask = np.ones((3, 6), bool)

@@ -15,7 +15,7 @@ class Errors(unittest.TestCase):
             ({"d": 1}, "d: 1 is outside 2 to 576"),
             ({"d": 8, "format": "fp5"}, "format: unknown format 'fp5'"),
             ({"d": 8, "bogus": 1}, "unknown option 'bogus'"),
-            ({"d": 8, "fa2": "fixed"}, "fa2: "),
+            ({"d": 8, "fa2": "log-reference"}, "fa2: "),
             ({"d": 8, "masks": "perhaps"}, "masks: 'perhaps' is neither true nor false"),
         ]:
             with self.assertRaises(ValueError) as caught:

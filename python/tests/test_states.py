@@ -10,8 +10,8 @@ from common import SEED
 
 import flashd
 
-CORES = [("flash-d", {}), ("flash-d", {"update": "fixed"}), ("flash-d", {"format": "int8"}), ("fa2", {}), ("fa2", {"fa2": "fixed"}),
-         ("fa2", {"fa2": "log-reference"}), ("fa2", {"fa2": "shared-log-reference"}), ("fa2", {"fa2": "lazy-reference"})]
+CORES = [("flash-d", {}), ("flash-d", {"update": "fixed"}), ("flash-d", {"format": "int8"}), ("fa2", {}), ("fa2", {"fa2": "log-reference"}),
+         ("fa2", {"fa2": "shared-log-reference"})]
 
 
 class States(unittest.TestCase):

@@ -140,9 +140,7 @@ impl Run {
             1 => "1 query has".to_string(),
             n => format!("{n} queries have"),
         };
-        Some(format!(
-            "{queries} a value or a sum beyond the range of the lanes (o_overflow): the results are wrong"
-        ))
+        Some(format!("{queries} a value beyond the range of the lanes (o_overflow): the results are wrong"))
     }
 }
 

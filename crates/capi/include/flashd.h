@@ -155,7 +155,7 @@ typedef struct {
 typedef struct {
   // An operand that was read is Inf or NaN.
   bool invalid;
-  // A value or a sum is beyond the range of fixed-point lanes.
+  // A value is beyond the range of fixed-point lanes.
   bool overflow;
   // The query saw no key.
   bool empty;

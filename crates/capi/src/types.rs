@@ -125,7 +125,7 @@ pub struct FlashdStep {
 pub struct FlashdResult {
     /// An operand that was read is Inf or NaN.
     pub invalid: bool,
-    /// A value or a sum is beyond the range of fixed-point lanes.
+    /// A value is beyond the range of fixed-point lanes.
     pub overflow: bool,
     /// The query saw no key.
     pub empty: bool,

@@ -10,7 +10,6 @@ use crate::block::{BLOCK, Block, BlockDot, DotUnit, transpose};
 use crate::carrier::{Carrier, Carriers, Integer};
 use crate::round::{Rounder, biased_exponent, decode, pow2};
 use crate::scaled::{ScaledUnit, SignificandsUnit};
-use flashd_spec::config::Dot;
 use flashd_spec::format::{Format, Formats, Subnormals};
 use flashd_spec::numerics::Numerics;
 
@@ -32,23 +31,21 @@ fn sums_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: Carriers) -
     // The tree takes both operands in one format.
     let format = formats.q;
     let narrow = formats.q.precision() + formats.k.precision() + 2 <= f32::PRECISION;
-    match n.dot {
-        Dot::Tree => match (fastest && narrow, format.subnormals) {
+    if n.rounded_dot {
+        return match (fastest && narrow, format.subnormals) {
             (true, Subnormals::Flushed) => Box::new(Tree::<f32, true>::new(format, d, k)),
             (true, Subnormals::Supported) => Box::new(Tree::<f32, false>::new(format, d, k)),
             (false, Subnormals::Flushed) => Box::new(Tree::<f64, true>::new(format, d, k)),
             (false, Subnormals::Supported) => Box::new(Tree::<f64, false>::new(format, d, k)),
-        },
-        Dot::Fused => {
-            let terms = Terms::new(n, d, q, k);
-            if !terms.fit {
-                Box::new(Large::new(n, terms, k))
-            } else if fastest && narrow && terms.fit_f32() {
-                Box::new(Fused::<f32>::new(terms))
-            } else {
-                Box::new(Fused::<f64>::new(terms))
-            }
-        }
+        };
+    }
+    let terms = Terms::new(n, d, q, k);
+    if !terms.fit {
+        Box::new(Large::new(n, terms, k))
+    } else if fastest && narrow && terms.fit_f32() {
+        Box::new(Fused::<f32>::new(terms))
+    } else {
+        Box::new(Fused::<f64>::new(terms))
     }
 }
 

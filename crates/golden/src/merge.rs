@@ -2,15 +2,14 @@
 
 use crate::base2::Base2;
 use crate::lanes::{
-    BlendOp, FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, RangedSumLanes,
-    SumLanes,
+    BlendOp, FixedLanes, FloatEnding, FloatLanes, FloatOp, Lanes, RangedLanes, RangedSumLanes, SumLanes,
 };
 use crate::recurrence::{FactorWeight, RoundedWeight, WeightForm, divide, exponential_factor, scaled};
 use crate::result::{PartialState, QueryResult};
 use crate::round::{encode, given_exponent};
 use crate::scalar::Scalar;
 use flashd_spec::bits::{ones, signed};
-use flashd_spec::config::{Arithmetic, CoreConfig, Design, Fa2Variant, LaneBits, Update};
+use flashd_spec::config::{Arithmetic, CoreConfig, Design, Fa2Variant, LaneBits};
 use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::Numerics;
 use flashd_spec::numerics::merge_numerics;
@@ -34,41 +33,26 @@ impl Merge {
 
     /// Merges two partial results. If one is `None` or [empty](PartialState::no_key), the other is returned unchanged.
     pub fn merge(&self, a: Option<&PartialState>, b: Option<&PartialState>) -> Option<PartialState> {
-        self.merged(a, b).0
-    }
-
-    /// [`Merge::merge`], and whether FA2's fixed-point sum exceeds what the accumulators hold.
-    fn merged(&self, a: Option<&PartialState>, b: Option<&PartialState>) -> (Option<PartialState>, bool) {
         let with_keys = |state: &&PartialState| !state.is_no_key(&self.config, &self.numerics);
         match (a.filter(with_keys), b.filter(with_keys)) {
-            (Some(a), Some(b)) => {
-                let (state, overflow) = match (self.config.design(), self.config.kind().arithmetic) {
-                    (Design::FlashD, _) => (self.flash_d(a, b), false),
-                    (Design::Fa2, Arithmetic::Fixed | Arithmetic::Ranged) => self.fa2_fixed(a, b),
-                    (Design::Fa2, _) => (self.fa2(a, b), false),
-                };
-                (Some(state), overflow)
-            }
-            (None, None) => (a.or(b).cloned(), false),
-            (one, other) => (one.or(other).cloned(), false),
+            (Some(a), Some(b)) => Some(match (self.config.design(), self.config.kind().arithmetic) {
+                (Design::FlashD, _) => self.flash_d(a, b),
+                (Design::Fa2, Arithmetic::Fixed | Arithmetic::Ranged) => self.fa2_fixed(a, b),
+                (Design::Fa2, _) => self.fa2(a, b),
+            }),
+            (None, None) => a.or(b).cloned(),
+            (one, other) => one.or(other).cloned(),
         }
     }
 
     /// Merges all parts in a tree, neighbours first. The number of parts must be a power of two.
     pub fn tree(&self, parts: &[Option<PartialState>]) -> Option<PartialState> {
-        self.merged_tree(parts).0
-    }
-
-    /// [`Merge::tree`], and whether the sum of some merge exceeds what the accumulators hold.
-    fn merged_tree(&self, parts: &[Option<PartialState>]) -> (Option<PartialState>, bool) {
         match parts {
-            [] => (None, false),
-            [part] => (part.clone(), false),
+            [] => None,
+            [part] => part.clone(),
             parts => {
                 let (a, b) = parts.split_at(parts.len() / 2);
-                let ((a, a_over), (b, b_over)) = (self.merged_tree(a), self.merged_tree(b));
-                let (state, over) = self.merged(a.as_ref(), b.as_ref());
-                (state, a_over || b_over || over)
+                self.merge(self.tree(a).as_ref(), self.tree(b).as_ref())
             }
         }
     }
@@ -78,7 +62,7 @@ impl Merge {
     pub fn results(&self, parts: &[Vec<QueryResult>], v_exponents: &[u64]) -> Vec<QueryResult> {
         let query = |(parts, &v_exponent): (&Vec<QueryResult>, &u64)| {
             let states: Vec<_> = parts.iter().map(|part| part.state.clone()).collect();
-            let (state, overflow) = self.merged_tree(&states);
+            let state = self.tree(&states);
             QueryResult {
                 o: match &state {
                     Some(state) => self.result(state, given_exponent(self.numerics.formats.v, v_exponent)),
@@ -86,7 +70,7 @@ impl Merge {
                 },
                 invalid: parts.iter().any(|part| part.invalid),
                 score_saturated: parts.iter().any(|part| part.score_saturated),
-                overflow: overflow || parts.iter().any(|part| part.overflow),
+                overflow: parts.iter().any(|part| part.overflow),
                 empty: state.is_none(),
                 state,
                 ..QueryResult::default()
@@ -117,21 +101,11 @@ impl Merge {
                 let lanes = RangedLanes::new(n.formats, LaneBits { v: lane.o, ..lane });
                 a.o.iter().zip(&b.o).map(|(&a, &b)| lanes.merge(factor(lane.w), a, b)).collect()
             }
-            _ if self.config.update() == Some(Update::Rounded) => {
+            Arithmetic::Float | Arithmetic::Letter => {
                 let weight = RoundedWeight(Scalar::new(n.weight, n.exp.clone()));
                 let op = weight.update(&self.base2, x, argument).1;
                 self.float(op, self.merge.difference, a, b)
             }
-            Arithmetic::Float | Arithmetic::Letter => match n.accumulator.subnormals {
-                Subnormals::Flushed => {
-                    let lanes = FusedLanes::<f64, true>::new(n.formats, n.accumulator);
-                    step(&lanes, factor(n.weight.precision()), a, b, |bits| lanes.accumulator(bits))
-                }
-                Subnormals::Supported => {
-                    let lanes = FusedLanes::<f64, false>::new(n.formats, n.accumulator);
-                    step(&lanes, factor(n.weight.precision()), a, b, |bits| lanes.accumulator(bits))
-                }
-            },
         };
         PartialState { scalars, o }
     }
@@ -152,10 +126,10 @@ impl Merge {
         PartialState { scalars, o: self.float(op, n.product, a, b) }
     }
 
-    /// FA2 in fixed point. `fixed` and `logref`, whose reference is an integer, shift the sum and the accumulators of the smaller
+    /// FA2 in fixed point. `logref`, whose reference is an integer, shifts the sum and the accumulators of the smaller
     /// reference right, rounding down. `sharedlog` and `ranged` multiply them: the sum is rounded half up, accumulators half away from zero.
     /// `ranged` first shifts the accumulator of the smaller exponent right, rounding down.
-    fn fa2_fixed(&self, a: &PartialState, b: &PartialState) -> (PartialState, bool) {
+    fn fa2_fixed(&self, a: &PartialState, b: &PartialState) -> PartialState {
         let n = &self.numerics;
         let fraction = match self.config.fa2() {
             Some(Fa2Variant::SharedLogReference | Fa2Variant::Ranged) => n.score_fraction,
@@ -186,9 +160,8 @@ impl Merge {
             }
         };
         let total = larger.scalars[1] + share;
-        let follows = self.config.fa2() != Some(Fa2Variant::Fixed);
-        let carry = follows && total >> (n.state_fraction + 1) != 0;
-        let l = if follows { total >> u32::from(carry) } else { total.min((1 << n.sum_bits()) - 1) };
+        let carry = total >> (n.state_fraction + 1) != 0;
+        let l = total >> u32::from(carry);
         let m = ma.max(mb) + (i64::from(carry) << fraction);
         let o = larger.o.iter().zip(&smaller.o).map(|(&larger, &smaller)| {
             // Without exponents of lanes, nothing is above the accumulators.
@@ -198,8 +171,7 @@ impl Merge {
             let sum = aligned(larger, above_larger) + moved(aligned(smaller, above_smaller));
             exponent << bits | (sum >> u32::from(carry)) as u64 & ones(bits)
         });
-        let state = PartialState { scalars: [m as u64 & ones(m_bits), l], o: o.collect() };
-        (state, !follows && l > 1 << (n.key_bits + n.state_fraction))
+        PartialState { scalars: [m as u64 & ones(m_bits), l], o: o.collect() }
     }
 
     fn float(&self, op: FloatOp, intermediate: Format, a: &PartialState, b: &PartialState) -> Vec<u64> {

@@ -3,12 +3,12 @@
 use crate::carrier::{Carrier, Carriers};
 use crate::head::{Head, Prepared};
 use crate::lanes::{
-    Division, FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, RangedSumLanes,
-    SumLanes, SumOp,
+    Division, FixedLanes, FloatEnding, FloatLanes, FloatOp, Lanes, RangedLanes, RangedSumLanes, SumLanes,
+    SumOp,
 };
 use crate::operand::Operand;
 use crate::recurrence::{
-    Fa2, Fa2Fixed, FactorWeight, LOG_REFERENCE_GUARD_BITS, Lazy, Literal, Lse, Paper, Recurrence, Reference,
+    Fa2, FactorWeight, LOG_REFERENCE_GUARD_BITS, Literal, LogReference, Lse, Paper, Recurrence,
     RoundedWeight, SharedLog, divide,
 };
 use crate::result::{PartialState, QueryResult, Take};
@@ -124,9 +124,6 @@ impl Model {
                     carriers,
                 )
             }
-            Datapath::FlashD(FlashDVariant::Fused) => {
-                self.fused_lanes(input, &Lse::new(n, FactorWeight(n.weight.precision())), carriers)
-            }
             Datapath::FlashD(FlashDVariant::Fixed) => {
                 let bits = config.lane_bits();
                 let recurrence = Lse::new(n, FactorWeight(bits.w));
@@ -153,15 +150,8 @@ impl Model {
                 let longest = recurrence.factor_bits() + n.accumulator.precision();
                 self.float_lanes(input, &recurrence, n.product, longest, carriers)
             }
-            Datapath::Fa2(Fa2Variant::LazyReference) => {
-                let recurrence = Lazy::new(n);
-                let longest = recurrence.factor_bits + n.accumulator.precision();
-                self.float_lanes(input, &recurrence, n.product, longest, carriers)
-            }
-            Datapath::Fa2(Fa2Variant::Fixed | Fa2Variant::LogReference) => {
-                let reference = if n.log_reference { Reference::Sum } else { Reference::Maximum };
-                let recurrence = Fa2Fixed::new(n, reference, n.factor_significand);
-                self.sum_lanes(input, &recurrence, reference.guard_bits(n.key_bits), carriers)
+            Datapath::Fa2(Fa2Variant::LogReference) => {
+                self.sum_lanes(input, &LogReference::new(n), LOG_REFERENCE_GUARD_BITS, carriers)
             }
             Datapath::Fa2(Fa2Variant::SharedLogReference) => {
                 self.sum_lanes(input, &SharedLog::new(n), LOG_REFERENCE_GUARD_BITS, carriers)
@@ -211,30 +201,6 @@ impl Model {
             }
             (false, Subnormals::Supported) => {
                 let lanes = FloatLanes::<f64, false>::new(formats, accumulator, intermediate);
-                input.visit(self, recurrence, &lanes, carriers)
-            }
-        }
-    }
-
-    fn fused_lanes<I: Visit>(
-        &self,
-        input: I,
-        recurrence: &Lse<FactorWeight>,
-        carriers: Carriers,
-    ) -> I::Output {
-        let Numerics { formats, accumulator, weight, .. } = self.numerics;
-        let narrow = carriers == Carriers::Fastest && FusedLanes::<f32, false>::fits(weight, accumulator);
-        match (narrow, accumulator.subnormals) {
-            (true, Subnormals::Supported) => {
-                let lanes = FusedLanes::<f32, false>::new(formats, accumulator);
-                input.visit(self, recurrence, &lanes, carriers)
-            }
-            (false, Subnormals::Supported) => {
-                let lanes = FusedLanes::<f64, false>::new(formats, accumulator);
-                input.visit(self, recurrence, &lanes, carriers)
-            }
-            (_, Subnormals::Flushed) => {
-                let lanes = FusedLanes::<f64, true>::new(formats, accumulator);
                 input.visit(self, recurrence, &lanes, carriers)
             }
         }
@@ -325,7 +291,7 @@ pub fn fits_f32(
         return longest <= f32::PRECISION;
     }
     // One bit less, so that a product next to the smallest normal number is still exact. Values must be so small that neither a
-    // difference nor FA2's sum leaves f32; the sum stops growing at 2^(p+1) addends, each a value times at most 2^slack.
+    // difference nor FA2's sum leaves f32; the sum stops growing at 2^(p+1) addends, each at most a value.
     if format.exponent_bits <= 5 {
         return longest < f32::PRECISION;
     }

@@ -22,17 +22,17 @@ pub struct Step {
     /// Score in base 2, an integer with FS fraction bits; in `paper` and `literal` the natural score, an encoding.
     pub s: i64,
     /// Argument of the weight function, 0 for the first key. `lse`: `s - L` with FL fraction bits. FA2, with FS
-    /// fraction bits: `s - m` for the old maximum m; `fixed`: s minus the new reference; `logref`, `sharedlog` and `lazy`: s minus
+    /// fraction bits: `s - m` for the old maximum m; `logref` and `sharedlog`: s minus
     /// the old one. `paper`: the encoding of `D + ln w`, 0 when the static rule decided without it; `literal`: the encoding of
     /// `s - m`, `m` the new maximum.
     pub x: i64,
     /// The lanes' factor; 0 if the step holds. A factor rounded to the format is an encoding; any other factor
     /// `m 2^-(bits-1) 2^-right` is `(right << bits) | m`. `lse`: the smaller of `w` and `1 - w`, 0 for first keys;
-    /// `paper`: `w`; FA2: the exponential, in `lazy` divided by the largest, `2^slack`. First keys have a factor of one, except in
-    /// `lse`, `fixed`, `logref` and `lazy`.
+    /// `paper`: `w`; FA2: the exponential. First keys have a factor of one, except in
+    /// `lse` and `logref`.
     pub w: u64,
     /// `lse`: the factor is `1 - w` and scales the old output (`x >= 0`). FA2: the maximum moved, with the same
-    /// effect; `fixed`, `logref`, `sharedlog` and `lazy`: the reference moved. False for first keys, and always in `paper` and `literal`.
+    /// effect; `logref` and `sharedlog`: the reference moved. False for first keys, and always in `paper` and `literal`.
     pub upper: bool,
     /// What the step did with the output.
     pub action: Action,
@@ -49,7 +49,7 @@ pub type Take<'a> = &'a mut dyn FnMut(Vec<Vec<Step>>) -> bool;
 pub struct PartialState {
     /// The scalars of [`CoreConfig::state_scalars`](flashd_spec::config::CoreConfig::state_scalars); a missing second one is 0.
     /// FLASH-D: the log-sum-exp L (two's complement, FL fraction bits), and what is left of the hold rule's budget. FA2: the maximum
-    /// or reference (two's complement, FS fraction bits; in `fixed` and `logref` an integer) and the sum l (FL fraction bits).
+    /// or reference (two's complement, FS fraction bits; in `logref` an integer) and the sum l (FL fraction bits).
     pub scalars: [u64; 2],
     /// The d_v accumulators. Float lanes: encodings of the accumulator's format. Fixed-point lanes: two's complement, relative to
     /// the query's `v_exponent`. Ranged lanes: the lane's own exponent field above the two's complement number.

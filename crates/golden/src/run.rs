@@ -209,7 +209,6 @@ where
         query.state = Some(state);
         let result = &mut query.result;
         result.empty = false;
-        result.overflow |= decision.overflow;
         if let Some(op) = decision.op {
             let d = self.config.dv();
             result.overflow |= values.overflow[key];

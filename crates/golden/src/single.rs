@@ -1,12 +1,10 @@
 //! Single steps of one output lane, for tests.
 
 use crate::base2::Factor;
-use crate::lanes::{
-    BlendOp, FixedLanes, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, SumLanes, SumOp,
-};
-use crate::recurrence::Reference;
+use crate::lanes::{BlendOp, FixedLanes, FloatLanes, FloatOp, Lanes, RangedLanes, SumLanes, SumOp};
+use crate::recurrence::{EXPONENTIAL_OCTAVES, LOG_REFERENCE_GUARD_BITS};
 use crate::round::{decode, encode};
-use flashd_spec::config::{CoreConfig, Fa2Variant, Update};
+use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::difference_format;
 
@@ -17,31 +15,22 @@ fn step<L: Lanes>(lanes: &L, op: L::Op, o: L::Output, v: u64, v_exponent: u64) -
     lane[0]
 }
 
-/// One lane of FLASH-D's float `lse` update, rounded or fused, as a function of `o`, `v`, `w` and `upper`: `o + w (v - o)`; if `upper`,
+/// One lane of FLASH-D's rounded update as a function of `o`, `v`, `w` and `upper`: `o + w (v - o)`; if `upper`,
 /// `v + w (o - v)`, where w is one minus the weight. `o` and the result are encodings of the accumulator's format, `v` of the values' with
 /// their scales ([`CoreConfig::products`]). `w` is as recorded in [`crate::Step::w`].
 pub fn flash_d_lane(config: &CoreConfig) -> Box<dyn Fn(u64, u64, u64, bool) -> u64 + Send + Sync> {
     let (formats, accumulator) = (config.products(), config.accumulator_format());
     let flushes = accumulator.subnormals == Subnormals::Flushed;
     let weight = config.weight_format();
-    if config.update() == Some(Update::Rounded) {
-        // The format of `Numerics::difference`, without fitting the core's tables.
-        let difference = difference_format(config.value_format(), weight, accumulator);
-        let op = move |w, upper| {
-            let w = decode(weight, w);
-            if upper { FloatOp::Complement(w) } else { FloatOp::Weight(w) }
-        };
-        match flushes {
-            true => lane(FloatLanes::<f64, true>::new(formats, accumulator, difference), accumulator, op),
-            false => lane(FloatLanes::<f64, false>::new(formats, accumulator, difference), accumulator, op),
-        }
-    } else {
-        let significand = config.factor_significand();
-        let op = move |w, upper| BlendOp { u: Factor::from_record(w, significand), upper, dither: 0 };
-        match flushes {
-            true => lane(FusedLanes::<f64, true>::new(formats, accumulator), accumulator, op),
-            false => lane(FusedLanes::<f64, false>::new(formats, accumulator), accumulator, op),
-        }
+    // The format of `Numerics::difference`, without fitting the core's tables.
+    let difference = difference_format(config.value_format(), weight, accumulator);
+    let op = move |w, upper| {
+        let w = decode(weight, w);
+        if upper { FloatOp::Complement(w) } else { FloatOp::Weight(w) }
+    };
+    match flushes {
+        true => lane(FloatLanes::<f64, true>::new(formats, accumulator, difference), accumulator, op),
+        false => lane(FloatLanes::<f64, false>::new(formats, accumulator, difference), accumulator, op),
     }
 }
 
@@ -84,19 +73,12 @@ pub fn flash_d_ranged_lane(config: &CoreConfig, o: u64, v: u64, (w, upper, x): (
     lanes.bits(step(&lanes, op, lanes.accumulator(o), v, 0))
 }
 
-/// One lane of FA2's fixed-point sums: `o 2^-delta + v e`, in the units of [`flash_d_fixed_lane`]. `w` is the
+/// One lane of FA2 `log-reference`: `o 2^-delta + v e`, in the units of [`flash_d_fixed_lane`]. `w` is the
 /// exponential e as a step records it.
 pub fn fa2_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, w: u64, delta: u32) -> i64 {
     let lane = config.lane_bits();
-    let follows_the_sum = config.fa2() == Some(Fa2Variant::LogReference);
-    let reference = if follows_the_sum { Reference::Sum } else { Reference::Maximum };
-    let op = SumOp { delta, e: Factor::from_record(w, lane.w), up: reference.up() };
+    let op = SumOp { delta, e: Factor::from_record(w, lane.w), up: EXPONENTIAL_OCTAVES };
     // A step does not use the bits that a result keeps: any will do.
-    let lanes = SumLanes::<f64, i64>::new(
-        config.products(),
-        lane,
-        reference.guard_bits(config.key_bits()),
-        (lane.o, false),
-    );
+    let lanes = SumLanes::<f64, i64>::new(config.products(), lane, LOG_REFERENCE_GUARD_BITS, (lane.o, false));
     step(&lanes, op, o, v, v_exponent)
 }

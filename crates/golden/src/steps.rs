@@ -310,7 +310,6 @@ where
         self.result.empty = false;
         self.result.invalid |= self.special || special;
         self.result.score_saturated |= saturated || self.recurrence.saturates(key);
-        self.result.overflow |= d.overflow;
         Step { s: d.s, x: d.x, w: d.w, upper: d.upper, action: d.action, l: self.recurrence.sum(state) }
     }
 

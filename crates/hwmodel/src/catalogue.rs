@@ -5,18 +5,16 @@ use crate::attention::factor::FactorForm;
 use crate::attention::port_result::PortResult;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::attention::schedule::score_stage;
-use crate::fa2::lazy_reference::lazy_reference;
 use crate::fa2::literal_softmax::literal_softmax;
 use crate::fa2::log_reference::log_reference;
 use crate::fa2::octave_reference::octave_reference;
-use crate::fa2::reference::maximum_reference;
 use crate::fa2::shared_log_reference::shared_log_reference;
 use crate::fa2::shared_softmax::shared_softmax;
 use crate::fa2::softmax::softmax;
-use crate::fa2::{self, lazy_lane, literal_lane, separate_lane, shared_fixed_lane, shared_lane};
+use crate::fa2::{self, literal_lane, separate_lane, shared_fixed_lane, shared_lane};
 use crate::flash_d::fixed_lane::{self, lane_bits};
 use crate::flash_d::weight::lse_weight;
-use crate::flash_d::{fused_lane, paper, paper_lane, ranged_lane, rounded_lane};
+use crate::flash_d::{paper, paper_lane, ranged_lane, rounded_lane};
 use crate::rtl::{Circuit, Module, Name};
 use crate::score::score;
 use flashd_spec::config::{ConfigError, CoreConfig, Datapath, Fa2Variant, FlashDVariant};
@@ -37,14 +35,6 @@ const FLASH_D_ROUNDED: CoreKind = CoreKind {
     result_exponent: None,
     restore_after: 0,
     state_after: &[("o_lse_q", 3), ("o_room_q", 3)],
-};
-
-/// FLASH-D with float lanes that round the output update once.
-const FLASH_D_FUSED: CoreKind = CoreKind {
-    doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o), rounded once, one key a cycle.",
-    scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Shift(n.factor_significand), false, inputs),
-    lanes: &fused_lane::FUSED,
-    ..FLASH_D_ROUNDED
 };
 
 /// FLASH-D with fixed-point lanes under one exponent.
@@ -123,22 +113,15 @@ const FA2_SHARED: CoreKind = CoreKind {
     ..FA2_SEPARATE
 };
 
-/// FlashAttention-2 in fixed point, relative to the maximum.
-const FA2_FIXED: CoreKind = CoreKind {
-    doc: "FlashAttention-2 attention core in fixed point, relative to the maximum; one key a cycle.",
-    scalar_path: maximum_reference,
-    lanes: &fa2::fixed_lane::FIXED,
-    result_exponent: Some(1),
-    ..FA2_SEPARATE
-};
-
 /// FlashAttention-2 in fixed point, relative to the exponent of the running sum.
 const FA2_LOG_REFERENCE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core in fixed point, relative to the sum's exponent; one key a cycle.",
     scalar_path: log_reference,
+    lanes: &fa2::fixed_lane::FIXED,
     argument_after: 1,
+    result_exponent: Some(1),
     state_after: &[("o_m_q", 3), ("o_l_q", 2)],
-    ..FA2_FIXED
+    ..FA2_SEPARATE
 };
 
 /// FlashAttention-2 in fixed point, relative to the exponent of the running sum, with one multiplier a lane.
@@ -162,14 +145,6 @@ const FA2_RANGED: CoreKind = CoreKind {
     ..FA2_SHARED_LOG_REFERENCE
 };
 
-/// FlashAttention-2 with one multiplier a lane and a reference that moves rarely, by whole octaves.
-const FA2_LAZY_REFERENCE: CoreKind = CoreKind {
-    doc: "FlashAttention-2 attention core whose reference moves rarely, by whole octaves; one key a cycle.",
-    scalar_path: lazy_reference,
-    lanes: &lazy_lane::LAZY,
-    ..FA2_SHARED
-};
-
 /// FlashAttention-2 as the paper draws it: two exponentials, and three multipliers a lane with the division's.
 const FA2_LITERAL: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core as the paper draws it: two exponentials, three multipliers a lane.",
@@ -187,16 +162,13 @@ pub fn kind(config: &CoreConfig) -> &'static CoreKind {
     match config.datapath {
         FlashD(FlashDVariant::Paper) => &FLASH_D_PAPER,
         FlashD(FlashDVariant::Rounded) => &FLASH_D_ROUNDED,
-        FlashD(FlashDVariant::Fused) => &FLASH_D_FUSED,
         FlashD(FlashDVariant::Fixed) if config.value_stage() => &FLASH_D_STAGED_FIXED,
         FlashD(FlashDVariant::Fixed) => &FLASH_D_FIXED,
         FlashD(FlashDVariant::Ranged) if config.value_stage() => &FLASH_D_STAGED_RANGED,
         FlashD(FlashDVariant::Ranged) => &FLASH_D_RANGED,
         Fa2(Fa2Variant::SeparateScale) => &FA2_SEPARATE,
         Fa2(Fa2Variant::SharedScale) => &FA2_SHARED,
-        Fa2(Fa2Variant::Fixed) => &FA2_FIXED,
         Fa2(Fa2Variant::LogReference) => &FA2_LOG_REFERENCE,
-        Fa2(Fa2Variant::LazyReference) => &FA2_LAZY_REFERENCE,
         Fa2(Fa2Variant::SharedLogReference) => &FA2_SHARED_LOG_REFERENCE,
         Fa2(Fa2Variant::Ranged) => &FA2_RANGED,
         Fa2(Fa2Variant::Literal) => &FA2_LITERAL,

@@ -19,14 +19,12 @@ mod wrapper;
 pub use crate::format::Scale;
 pub use about::{ABOUT, About, Group};
 pub use array::{ArrayConfig, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
-pub use datapath::{
-    Arithmetic, Datapath, Fa2Variant, FlashDVariant, HoldRules, KINDS, Kind, LAZY_SLACK, WidestScalar,
-};
+pub use datapath::{Arithmetic, Datapath, Fa2Variant, FlashDVariant, HoldRules, KINDS, Kind, WidestScalar};
 pub use fields::CoreFields;
 pub use keys::{
     ACCUMULATOR_GUARD_BITS, DEFAULT_MAX_KEYS, HOLD_RANGE, MAX_KEYS_RANGE, STATE_FRACTION_RANGE, too_long,
 };
-pub use kinds::{Accumulator, Design, Dot, Hold, LaneBits, Lengths, Update, WeightUnit};
+pub use kinds::{Accumulator, Design, Hold, LaneBits, Lengths, Update, WeightUnit};
 pub use name::{LONGEST_NAME, design_name, encoded_length, with_digest, without_digest};
 pub use option::{Applies, CoreOption, Range};
 pub use options::OPTIONS;
@@ -60,8 +58,6 @@ pub struct CoreConfig {
     pub v_format: Option<Format>,
     /// Format of o, if it differs from the default, [`Format::of_results`] of q's.
     pub o_format: Option<Format>,
-    /// The dot product. By default [`Dot::Fused`]; [`Dot::Tree`] in the two paper-literal datapaths.
-    pub dot: Option<Dot>,
     /// Scale of queries and keys, and of values if it is per block. By default, integers have a bf16 scale per row and floats have none.
     pub scales: Option<Scale>,
     /// Scale of queries, if it differs from `scales`.
@@ -156,7 +152,6 @@ impl CoreConfig {
             k_format: None,
             v_format: None,
             o_format: None,
-            dot: None,
             scales: None,
             q_scales: None,
             k_scales: None,
@@ -340,11 +335,6 @@ impl CoreConfig {
         self.has_value_exponent().then(|| octaves.exp2())
     }
 
-    /// The dot product in use.
-    pub fn dot(&self) -> Dot {
-        self.dot.unwrap_or(if self.follows_the_paper() { Dot::Tree } else { Dot::Fused })
-    }
-
     /// Exponent of the power-of-two part of the score's scale, as configured or that of 1/sqrt(d).
     pub fn score_shift(&self) -> i32 {
         self.score_shift.unwrap_or_else(|| default_score_shift(self.d))
@@ -382,14 +372,12 @@ impl CoreConfig {
         }
     }
 
-    /// Guard bits of FA2's fixed-point accumulators above the value. l stays below 2 in the log-reference datapaths and in `ranged`, and reaches at most N in `fixed`.
-    /// FLASH-D needs none.
+    /// Guard bits of FA2's fixed-point accumulators above the value. l stays below 2. FLASH-D needs none.
     pub fn sum_guard_bits(&self) -> u32 {
         match self.fa2() {
             Some(Fa2Variant::LogReference | Fa2Variant::SharedLogReference | Fa2Variant::Ranged) => {
                 LOG_SUM_GUARD_BITS
             }
-            Some(Fa2Variant::Fixed) => self.key_bits(),
             _ => 0,
         }
     }

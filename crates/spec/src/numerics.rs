@@ -23,7 +23,7 @@ pub use sum::LOG_SUM_GUARD_BITS;
 pub use tables::{ExpNumerics, ReciprocalNumerics};
 
 use crate::bits::bits_for;
-use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_HOLD, WidestScalar};
+use crate::config::{CoreConfig, Fa2Variant, Hold, LaneBits, STATIC_HOLD, WidestScalar};
 use crate::format::{Encodings, Format, Formats, Scales, Subnormals};
 use crate::pwl::softcap::Softcap;
 pub use crate::pwl::{LOG2E, LOG2E_FRACTION};
@@ -100,8 +100,8 @@ pub struct Numerics {
     pub difference: Format,
     /// Format of FA2's `o c` and `v e`.
     pub product: Format,
-    /// How the dot product is formed.
-    pub dot: Dot,
+    /// Set if every product and sum of the dot product is rounded to the format.
+    pub rounded_dot: bool,
     /// Fraction bits of the fused dot product's terms beyond the natural score's. They keep the rms of d rounding errors near that of a single one.
     pub dot_guard: u32,
     /// Octave bits of base-2 arguments.
@@ -114,8 +114,6 @@ pub struct Numerics {
     pub log_reference: bool,
     /// Set if FA2's lanes have one multiplier for update and final scale.
     pub scales_in_lane: bool,
-    /// Octaves by which a score may exceed FA2's reference. Arguments of exponentials are relative to the reference plus this.
-    pub slack: u32,
     /// Levels of the adder tree, `ceil(log2 d)`.
     pub tree_levels: u32,
     /// Exponent of the power of two that scales the dot product.
@@ -161,13 +159,11 @@ impl Numerics {
         let fixed_lanes = config.has_fixed_lanes();
         let (value, weight) = (config.value_format(), config.weight_format());
         Numerics {
-            dot: config.dot(),
+            rounded_dot: config.follows_the_paper(),
             dot_guard: tree_levels.div_ceil(2).saturating_sub(NATURAL_SCORE_GUARD_BITS),
-            octave_bits: {
-                let vanished = vanished_octave((!fixed_lanes).then_some(weight), config.state_fraction());
-                bits_for((vanished + config.kind().slack).into())
-            },
-            slack: config.kind().slack,
+            octave_bits: bits_for(
+                vanished_octave((!fixed_lanes).then_some(weight), config.state_fraction()).into(),
+            ),
             ranged: config.has_ranged_lanes(),
             log_reference: matches!(
                 config.fa2(),
@@ -315,7 +311,7 @@ impl Numerics {
             "lse" => self.state_bits(),
             "room" => self.budget.as_ref().map_or(0, BudgetNumerics::room_bits),
             "m" => match config.fa2() {
-                Some(Fa2Variant::Fixed | Fa2Variant::LogReference) => self.reference_bits(),
+                Some(Fa2Variant::LogReference) => self.reference_bits(),
                 Some(Fa2Variant::SharedLogReference | Fa2Variant::Ranged) => self.fine_reference_bits(),
                 _ => self.score_bits(),
             },
@@ -345,9 +341,9 @@ impl Numerics {
         self.key_bits + 1
     }
 
-    /// Width of FA2's l: `2^G` scores, each `slack` octaves above the reference, give exactly `2^(G + slack)`.
+    /// Width of FA2's l: `2^G` scores at the reference give exactly `2^G`.
     pub fn sum_bits(&self) -> u32 {
-        self.sum_integer_bits() + self.slack + self.state_fraction
+        self.sum_integer_bits() + self.state_fraction
     }
 
     /// Width of the widest scalar of the state.

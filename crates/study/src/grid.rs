@@ -47,7 +47,7 @@ pub fn default_grid(d: usize, format: Format) -> Vec<CoreConfig> {
     let mut cores = CoreConfig::variants(d, format);
     cores.extend(CoreConfig::mixed_precision(d).into_iter().filter(|c| c.format == format));
     let variants = cores.clone();
-    for config in variants.iter().filter(|c| c.dot.is_none() && c.value_stage.is_none()) {
+    for config in variants.iter().filter(|c| c.value_stage.is_none()) {
         if config.has_fixed_lanes() {
             // Bits beyond p: those of FLASH-D's accumulator, and of v and w together. FA2 takes v as it is.
             let (accumulators, factors): (&[u32], &[(u32, i32)]) = match config.design() {
@@ -102,7 +102,7 @@ pub fn stem_without_scales(config: &CoreConfig) -> String {
 
 /// The variant that a core is of: its name without widths and scales.
 pub fn variant(config: &CoreConfig) -> String {
-    stem_without_scales(&in_formats_of(CoreConfig { dot: config.dot, ..config.plain() }, config))
+    stem_without_scales(&in_formats_of(config.plain(), config))
 }
 
 /// A core with the formats and scales of another.
@@ -117,11 +117,10 @@ pub fn variants_like(core: &CoreConfig) -> Vec<CoreConfig> {
     all.map(|variant| in_formats_of(variant, core)).filter(|variant| variant.validate().is_ok()).collect()
 }
 
-/// Configurations for the table of all variants: each with its usual dot product and default lanes, then the
+/// Configurations for the table of all variants: each with default lanes, then the
 /// fixed-point ones with lanes of each of `widths`.
 pub fn variants_with_lanes(d: usize, format: Format, widths: &[LaneBits]) -> Vec<CoreConfig> {
     let mut all = CoreConfig::variants(d, format);
-    all.retain(|core| core.dot.is_none());
     let fixed: Vec<CoreConfig> = all.iter().filter(|core| core.has_fixed_lanes()).cloned().collect();
     for &lane in widths {
         all.extend(fixed.iter().map(|core| CoreConfig { lane: Some(lane), ..core.clone() }));

@@ -2,7 +2,7 @@
 //! `D = s_i - s_{i-1}` (the paper's Fig. 2): exact, from the piecewise-linear tables alone, and from the hardware.
 
 use flashd_golden::{Action, Head, Model, Step, units};
-use flashd_spec::config::{ConfigError, CoreConfig, Datapath, Dot, Hold, STATIC_HOLD, Update, WeightUnit};
+use flashd_spec::config::{ConfigError, CoreConfig, Datapath, Hold, STATIC_HOLD, Update, WeightUnit};
 use flashd_spec::format::Format;
 use flashd_spec::pwl::Function;
 use flashd_spec::pwl::exact;
@@ -181,7 +181,7 @@ fn key(format: Format, score: f64) -> ([u64; PARTS], f64) {
 
 fn lse(core: &CoreConfig, asked: f64) -> Curve {
     let format = core.format;
-    let core = CoreConfig { score_shift: Some(0), dot: Some(Dot::Fused), ..core.clone() };
+    let core = CoreConfig { score_shift: Some(0), ..core.clone() };
     let model = Model::new(&core);
     let q = places(format).map(|place| round_to(format, place));
     // Against a first score of 0 the second one has the previous weight.

@@ -160,7 +160,7 @@ fn in_icarus(long: bool) -> Vec<(Selection, Vec<&'static str>)> {
         datapath(FlashDVariant::Rounded, 12, Format::BF16),
         datapath(FlashDVariant::Fixed, 12, Format::BF16),
         fa2(12, Format::BF16),
-        datapath(Fa2Variant::Fixed, 12, Format::BF16),
+        datapath(Fa2Variant::LogReference, 12, Format::BF16),
     ];
     cores.extend(masks.into_iter().chain(CoreConfig::staged_otherwise(12, Format::BF16)).map(masked));
     // Either format, by the lanes.
@@ -201,12 +201,11 @@ fn in_icarus(long: bool) -> Vec<(Selection, Vec<&'static str>)> {
         (datapath(FlashDVariant::Rounded, 5, Format::BF16), Around::Split { parts: 8 }),
         (datapath(FlashDVariant::Fixed, 5, Format::BF16), Around::Split { parts: 4 }),
         (
-            holding(Hold::Below(6.0), datapath(FlashDVariant::Fused, 5, Format::BF16)),
+            holding(Hold::Below(6.0), datapath(FlashDVariant::Rounded, 5, Format::BF16)),
             Around::Split { parts: 4 },
         ),
         (fa2(5, Format::BF16), Around::Split { parts: 4 }),
         (late(2, datapath(Fa2Variant::SeparateScale, 5, Format::BF16)), Around::Split { parts: 2 }),
-        (datapath(Fa2Variant::Fixed, 5, Format::FP8_E4M3), Around::Split { parts: 2 }),
         (datapath(Fa2Variant::LogReference, 5, Format::FP8_E4M3), Around::Split { parts: 4 }),
         (fa2(5, Format::INT8), Around::Split { parts: 2 }),
         (partial(flash_d(5, Format::FP8_E4M3)), Around::array(3)),

@@ -25,7 +25,7 @@ pub struct PpaArgs {
     pub selection: Selection,
     /// A core or array by its flags, in quotes, or by a file; can be repeated
     ///
-    /// --core "--design fa2 --fa2 fixed" --core configs/flash_d_bf16_d16.json. --d and --format beside it hold
+    /// --core "--design fa2 --fa2 log-reference" --core configs/flash_d_bf16_d16.json. --d and --format beside it hold
     /// for flags that do not give their own.
     #[arg(long, value_name = "FLAGS|FILE", allow_hyphen_values = true, conflicts_with_all = ["variants", "config"], help_heading = WHAT)]
     pub core: Vec<String>,

@@ -80,9 +80,7 @@ mod tests {
     use super::*;
     use crate::select::configuration;
     use crate::select::parse_flags;
-    use flashd_spec::config::{
-        Accumulator, CoreConfig, Design, Dot, Fa2Variant, FlashDVariant, Hold, LaneBits,
-    };
+    use flashd_spec::config::{Accumulator, CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, LaneBits};
     use flashd_spec::format::Format;
 
     #[test]
@@ -97,7 +95,6 @@ mod tests {
                 hold: Some(Hold::Below(9.25)),
                 datapath: FlashDVariant::Rounded.into(),
                 accumulator: Some(Accumulator::Fraction(15)),
-                dot: Some(Dot::Fused),
                 segments: Some(32),
                 score_shift: Some(-3),
                 score_integer_bits: 7,
@@ -113,7 +110,7 @@ mod tests {
                 ..fa2.clone()
             },
             CoreConfig {
-                datapath: Fa2Variant::Fixed.into(),
+                datapath: Fa2Variant::LogReference.into(),
                 lane: Some(LaneBits { o: 20, v: 9, w: 5 }),
                 ..fa2
             },

@@ -25,7 +25,7 @@ pub(super) fn core() -> String {
         let optional = CoreConfig { masks: true, partial: true, bias: true, ..core.clone() };
         let fixed = match design {
             Design::FlashD => FlashDVariant::Fixed.into(),
-            Design::Fa2 => Fa2Variant::Fixed.into(),
+            Design::Fa2 => Fa2Variant::LogReference.into(),
         };
         let cores = [core.clone(), optional, CoreConfig { datapath: fixed, ..core }];
         cores.iter().map(catalogue::build).collect()

@@ -83,7 +83,7 @@ pub fn in_range(overflowed: usize) -> Result<(), Failure> {
         n => format!("{n} queries have"),
     };
     Err(Failure::Check(format!(
-        "{queries} a value or a sum beyond the range of the lanes (o_overflow): the results are wrong"
+        "{queries} a value beyond the range of the lanes (o_overflow): the results are wrong"
     )))
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Remarks {
     pub invalid_queries: usize,
     /// Queries that saw no key.
     pub empty_queries: usize,
-    /// Queries with a value or a sum beyond the range of fixed-point lanes: their results are wrong.
+    /// Queries with a value beyond the range of fixed-point lanes: their results are wrong.
     pub overflowed_queries: usize,
     /// Queries with a score, or a product of its sum, beyond the core's range.
     pub saturated_queries: usize,

@@ -100,9 +100,12 @@ fn a_folder_is_run_once() {
 fn histograms_count_every_step() {
     let folder = tempfile::tempdir().unwrap();
     let (q, k, v) = (head("q"), head("k"), head("v"));
-    for selection in
-        ["--design flash-d", "--design fa2", "--design flash-d --weight paper", "--design fa2 --fa2 fixed"]
-    {
+    for selection in [
+        "--design flash-d",
+        "--design fa2",
+        "--design flash-d --weight paper",
+        "--design fa2 --fa2 log-reference",
+    ] {
         let file = folder.path().join("histograms.json");
         let mut args: Vec<&str> = selection.split(' ').collect();
         args.extend([

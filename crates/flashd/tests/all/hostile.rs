@@ -11,7 +11,6 @@ fn field() -> impl Strategy<Value = (String, String)> {
         "format",
         "weight",
         "fa2",
-        "dot",
         "update",
         "lane",
         "value_stage",
@@ -38,9 +37,7 @@ fn field() -> impl Strategy<Value = (String, String)> {
         "\"literal\"",
         "\"shared-scale\"",
         "\"fixed\"",
-        "\"fused\"",
         "\"rounded\"",
-        "\"tree\"",
         "\"bf16\"",
         "\"fp8-e4m3\"",
         "\"fp16\"",
@@ -132,14 +129,14 @@ proptest! {
     fn selections(
         flags in prop::collection::vec((
             prop::sample::select(vec![
-                "--d", "--format", "--weight", "--fa2", "--dot", "--update", "--lane", "--value-stage", "--hold",
+                "--d", "--format", "--weight", "--fa2", "--update", "--lane", "--value-stage", "--hold",
                 "--accumulator", "--weight-bits", "--segments", "--score-shift", "--score-integer-bits",
                 "--score-fraction-bits", "--state-fraction-bits", "--queries", "--key-index-bits", "--seed", "--keys",
             ]),
             prop::sample::select(vec![
                 "0", "1", "2", "3", "4", "5", "8", "9", "12", "16", "26", "32", "64", "65", "-1", "nan", "inf", "1e400",
-                "bf16", "fp16", "fp8-e5m2", "paper", "lse", "literal", "fixed", "log-reference", "lazy-reference", "shared-log-reference", "rounded", "fused",
-                "tree", "none", "static", "budget:4", "budget:99", "format", "18,14,9", "1,2", "true", "",
+                "bf16", "fp16", "fp8-e5m2", "paper", "lse", "literal", "fixed", "log-reference", "shared-log-reference", "rounded",
+                "none", "static", "budget:4", "budget:99", "format", "18,14,9", "1,2", "true", "",
             ]),
         ), 0..4),
         fa2: bool, masks: bool, partial: bool

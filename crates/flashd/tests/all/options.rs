@@ -15,11 +15,10 @@ fn values(field: &str) -> [&'static str; 2] {
         "weight" => ["lse", "paper"],
         "dk" | "dv" => ["6", "5"],
         "q_format" | "k_format" | "v_format" | "o_format" => ["fp8-e5m2", "fp16"],
-        "fa2" => ["fixed", "separate-scale"],
-        "update" => ["rounded", "fused"],
+        "fa2" => ["log-reference", "separate-scale"],
+        "update" => ["rounded", "fixed"],
         "scales" | "q_scales" | "k_scales" => ["row", "mx"],
         "v_scales" => ["row-e8m0", "mx"],
-        "dot" => ["tree", "fused"],
         "lane" => ["18,14,9", "20,13,8"],
         "value_stage" => ["true", "false"],
         "masks" | "partial" | "bias" => ["", ""],
@@ -261,7 +260,7 @@ fn flags_and_json_give_back_every_core() {
 fn files_of_the_version_before_still_load() {
     let all = |design: &str, weight: &str, fa2: &str, update: &str| {
         format!(
-            r#"{{"design":"{design}","d":8,"format":"bf16","weight":"{weight}","fa2":"{fa2}","dot":null,"update":"{update}",
+            r#"{{"design":"{design}","d":8,"format":"bf16","weight":"{weight}","fa2":"{fa2}","update":"{update}",
             "lane":null,"value_stage":null,"hold":null,"accumulator":null,"weight_bits":null,"segments":8,"score_shift":null,
             "score_integer_bits":9,"score_fraction_bits":10,"state_fraction_bits":18}}"#
         )

@@ -130,7 +130,6 @@ fn every_core_has_the_positions_of_the_whole_head() {
         ("--design flash-d --weight paper --segments 32", 0.3),
         ("--design fa2", 1e-3),
         ("--design fa2 --fa2 log-reference", 1e-3),
-        ("--design fa2 --fa2 lazy-reference", 1e-3),
         ("--design fa2 --fa2 shared-log-reference", 1e-3),
     ];
     let ways = [

@@ -29,9 +29,9 @@ fn figures_of_an_earlier_run_become_table_page_and_charts() {
     }
     let page = std::fs::read_to_string(at.join("report.html")).unwrap();
     for shown in [
-        "flashd ppa --design flash-d --d 16 --format bf16 --update fused --liberty artificial.lib --clock 10 \
+        "flashd ppa --design flash-d --d 16 --format bf16 --update rounded --liberty artificial.lib --clock 10 \
          --cycles 1",
-        "flashd ppa --core &quot;--design flash-d --d 16 --format bf16 --update fused&quot; --core \
+        "flashd ppa --core &quot;--design flash-d --d 16 --format bf16 --update rounded&quot; --core \
          &quot;--design fa2 --d 16 --format bf16&quot; --liberty artificial.lib --clock 10 --cycles 1 --html",
         "600.0",
         "25.0 % less",

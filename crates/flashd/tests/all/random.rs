@@ -179,11 +179,12 @@ fn it_needs_the_repository() {
 /// A core of d = 4 asks for the scalars of a state in the cycle in which the state comes: packets of this wrapper could not be made.
 #[test]
 fn packets_of_states_that_are_asked_for_at_once_are_made() {
-    let args = "check-random --seed 1200 --count 1 --longest 6 --keys 60 --verilator 0 --json";
+    let is_one = |name: &str| ["_partial_", "_d4_", "_axis"].iter().all(|part| name.contains(part));
+    let seed = (0..).find(|&seed| is_one(&draw(&mut ChaCha8Rng::seed_from_u64(seed), 6).name())).unwrap();
+    let args = format!("check-random --seed {seed} --count 1 --longest 6 --keys 60 --verilator 0 --json");
     let out = flashd(&args.split(' ').collect::<Vec<_>>());
     let report: Value = serde_json::from_slice(&out.stdout).unwrap();
     let name = report[0]["name"].as_str().unwrap();
-    // Where an option is new, another seed draws such a wrapper.
-    assert!(["_partial_", "_d4_", "_axis"].iter().all(|part| name.contains(part)), "{name}");
+    assert!(is_one(name), "{name}");
     assert_eq!(out.status.code(), Some(0), "{}", report[0]["failure"]);
 }

@@ -59,7 +59,7 @@ fn testbenches_of_every_kind_of_design_pass() {
         "--design flash-d --weight paper --d 2 --queries 2 --keys 200",
         "--design fa2 --d 3 --format fp8-e4m3 --parts 2 --keys 200",
         "--design fa2 --d 3 --format int8 --parts 2 --keys 200",
-        "--design fa2 --fa2 fixed --d 3 --format fp8-e4m3 --masks --partial --keys 300",
+        "--design fa2 --fa2 log-reference --d 3 --format fp8-e4m3 --masks --partial --keys 300",
         "--design flash-d --d 3 --format int8 --masks --partial --queries 2 --keys 200",
         "--design fa2 --fa2 log-reference --d 3 --format fp8-e4m3 --masks --partial --queries 2 --keys 200",
         "--unit sub --format fp8-e5m2",

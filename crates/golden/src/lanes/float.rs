@@ -2,7 +2,7 @@
 
 use super::{Lanes, each_lane};
 use crate::carrier::Carrier;
-use crate::round::{Rounder, decode, encode, pow2};
+use crate::round::{Rounder, decode, encode};
 use flashd_spec::format::{Format, Formats};
 
 /// A step of float lanes.
@@ -20,8 +20,6 @@ pub(crate) enum FloatOp {
     ScaleOutput(f64),
     /// FA2, the maximum stayed: `o + v e`.
     ScaleValue(f64),
-    /// FA2 with a reference that moved by octaves: `o 2^-delta + v e`.
-    ShiftOutput(u32, f64),
     /// FA2 literal: `o c + v e`.
     ScaleBoth(f64, f64),
 }
@@ -74,20 +72,6 @@ impl<C: Carrier, const FLUSH: bool> FloatLanes<C, FLUSH> {
     }
 }
 
-impl<C, const FLUSH: bool> FloatLanes<C, FLUSH> {
-    /// `o 2^-delta`; below the smallest normal number it is truncated to the quantum of subnormals, or flushed.
-    fn rescaled(&self, o: f64, delta: u32) -> f64 {
-        // A far shorter shift already leaves nothing.
-        let exact = o * pow2(-(delta.min(1000) as i32));
-        let least = pow2(self.accumulator.min_exponent());
-        if exact.abs() >= least {
-            return exact;
-        }
-        let quantum = if FLUSH { least } else { least * pow2(-(self.accumulator.fraction_bits as i32)) };
-        (exact / quantum).trunc() * quantum
-    }
-}
-
 impl<C: Carrier + 'static, const FLUSH: bool> Lanes for FloatLanes<C, FLUSH> {
     type Op = FloatOp;
     type Ending = FloatEnding;
@@ -109,10 +93,6 @@ impl<C: Carrier + 'static, const FLUSH: bool> Lanes for FloatLanes<C, FLUSH> {
                 let count = self.wide.step::<FLUSH>(op, &mut wide, &v);
                 o.iter_mut().zip(wide).for_each(|(o, wide)| *o = C::from_f64(wide));
                 count
-            }
-            FloatOp::ShiftOutput(delta, e) => {
-                o.iter_mut().for_each(|o| *o = C::from_f64(self.rescaled(o.to_f64(), delta)));
-                self.step(FloatOp::ScaleValue(e), o, v)
             }
             _ => self.own.step::<FLUSH>(op, o, v),
         }
@@ -182,7 +162,6 @@ impl<C: Carrier> Rounders<C> {
                 })
             }
             // `FloatLanes::step` shifts the output before it comes here.
-            FloatOp::ShiftOutput(_, e) => self.step::<FLUSH>(FloatOp::ScaleValue(e), o, v),
             FloatOp::ScaleBoth(c, e) => {
                 let (c, e) = (C::from_f64(c), C::from_f64(e));
                 each_lane(o, v, |o, v| {

@@ -2,14 +2,12 @@
 
 mod fixed;
 mod float;
-mod fused;
 mod ranged;
 mod ranged_sum;
 mod sum;
 
 pub(crate) use fixed::FixedLanes;
 pub(crate) use float::{FloatEnding, FloatLanes, FloatOp};
-pub(crate) use fused::FusedLanes;
 pub(crate) use ranged::{Ranged, RangedLanes};
 pub(crate) use ranged_sum::RangedSumLanes;
 pub(crate) use sum::{Division, SumLanes, SumOp};

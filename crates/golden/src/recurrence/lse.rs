@@ -40,7 +40,7 @@ impl WeightForm for RoundedWeight {
     }
 }
 
-/// A factor with this many significand bits, for fused, fixed-point and ranged lanes.
+/// A factor with this many significand bits, for fixed-point and ranged lanes.
 #[derive(Clone)]
 pub(crate) struct FactorWeight(pub(crate) u32);
 

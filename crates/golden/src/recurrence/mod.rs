@@ -1,25 +1,21 @@
 //! The scalar recurrences: each turns a dot product into a weight and an action.
 
 mod fa2;
-mod fa2_fixed;
-mod fa2_lazy;
 mod fa2_shared_log;
+mod log_reference;
 mod lse;
 mod paper;
 
 pub(crate) use fa2::{Fa2, Sum, divide, exponential_factor, reciprocal_of_sum, scaled};
-pub(crate) use fa2_fixed::{Fa2Fixed, LOG_REFERENCE_GUARD_BITS, Reference};
-pub(crate) use fa2_lazy::Lazy;
 pub(crate) use fa2_shared_log::{Octaves, SharedLog};
+pub(crate) use log_reference::{EXPONENTIAL_OCTAVES, LOG_REFERENCE_GUARD_BITS, LogReference};
 pub use lse::spent_after;
 pub(crate) use lse::{FactorWeight, Lse, RoundedWeight, WeightForm};
 pub(crate) use paper::{Literal, Paper};
 
 use crate::base2::{Score, round_half_up, saturated};
 use crate::result::Action;
-use crate::scalar::fixed;
 use crate::softcap::CapUnit;
-use flashd_spec::config::Dot;
 use flashd_spec::numerics::Numerics;
 
 /// The scalar unit of one kind of core.
@@ -91,38 +87,31 @@ pub(crate) struct Decision<Op> {
     pub(crate) action: Action,
     /// The lanes' operation; `None` if the step holds.
     pub(crate) op: Option<Op>,
-    /// The sum left its range.
-    pub(crate) overflow: bool,
 }
 
 impl<Op> Decision<Op> {
     /// A step that holds.
     fn hold(s: i64, x: i64) -> Self {
-        Decision { s, x, w: 0, upper: false, action: Action::Hold, op: None, overflow: false }
+        Decision { s, x, w: 0, upper: false, action: Action::Hold, op: None }
     }
 
     /// A first key.
     fn load(s: i64, w: u64, op: Op) -> Self {
-        Decision { s, x: 0, w, upper: false, action: Action::Load, op: Some(op), overflow: false }
+        Decision { s, x: 0, w, upper: false, action: Action::Load, op: Some(op) }
     }
 
     /// A step that updates the output.
     fn update(s: i64, x: i64, w: u64, upper: bool, op: Op) -> Self {
-        Decision { s, x, w, upper, action: Action::Update, op: Some(op), overflow: false }
+        Decision { s, x, w, upper, action: Action::Update, op: Some(op) }
     }
 }
 
 /// The fixed-point score unit of a core, in base 2.
 #[derive(Clone, Debug)]
 pub(crate) struct FixedScore {
-    dot: Dot,
     /// The dot product unit already returns the score.
     is_score: bool,
-    /// Left shift from a tree's dot product to the natural score.
-    tree_shift: i32,
-    /// The largest number that a tree's dot product can be.
-    largest: f64,
-    /// Guard bits of a fused sum below the natural score.
+    /// Guard bits of a sum below the natural score.
     guard: i32,
     score: Score,
     cap: CapUnit,
@@ -131,10 +120,7 @@ pub(crate) struct FixedScore {
 impl FixedScore {
     pub(crate) fn new(n: &Numerics) -> Self {
         FixedScore {
-            dot: n.dot,
             is_score: n.is_exact() || n.has_significands(),
-            tree_shift: n.score_shift + n.natural_fraction() as i32,
-            largest: n.formats.q.value(n.formats.q.max_finite()),
             guard: n.dot_guard as i32,
             score: Score::new(n),
             cap: CapUnit::new(n),
@@ -167,15 +153,6 @@ impl FixedScore {
         if self.is_score {
             return saturated(dot as i64, self.score.limit());
         }
-        match self.dot {
-            Dot::Tree => {
-                // A number at the limit counts as saturated, and so does the largest one of the format.
-                let limit = self.score.natural_limit();
-                let natural = fixed(dot, self.tree_shift, limit);
-                let (score, beyond) = self.score.of(natural);
-                (score, beyond || natural.abs() == limit || dot.abs() == self.largest)
-            }
-            Dot::Fused => self.score.of(round_half_up(dot as i64, self.guard)),
-        }
+        self.score.of(round_half_up(dot as i64, self.guard))
     }
 }

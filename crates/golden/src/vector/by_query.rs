@@ -149,7 +149,6 @@ where
                 let (next, decision) = core.recurrence.step(own, score);
                 work.saturated[query] |= -i32::from(core.recurrence.saturates(score));
                 own = Some(next);
-                work.overflow[query] |= -i32::from(decision.overflow);
                 work.tally.held[query] += i32::from(decision.action == Action::Hold);
                 work.tally.loads[query] += i32::from(decision.action == Action::Load);
                 if let Some(op) = decision.op {

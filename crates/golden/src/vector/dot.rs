@@ -14,7 +14,6 @@ use crate::operand::Operand;
 use crate::recurrence::KeyScore;
 use crate::round::{decode, pow2};
 use crate::rows::tail_words;
-use flashd_spec::config::Dot;
 use flashd_spec::numerics::Numerics;
 use std::ops::Range;
 
@@ -90,7 +89,7 @@ impl<'a> Unit<'a> {
         by_tile: bool,
     ) -> Unit<'a> {
         let decoders = [n.formats.q, n.formats.k].map(Decoder::new);
-        let narrow = n.dot == Dot::Fused && tail_words(n) == 0 && fits_narrow(n, d, q_extent, k_extent);
+        let narrow = !n.rounded_dot && tail_words(n) == 0 && fits_narrow(n, d, q_extent, k_extent);
         if let ([Some(decoder), Some(keys)], true) = (decoders, narrow) {
             let scaled = Scaled { decoder: keys, scale: pow2(n.term_shift()) as f32 };
             let all = if by_tile { Vec::new() } else { convert_rows(isa, k, d, &scaled) };

@@ -41,7 +41,7 @@ impl<const FLUSH: bool> ScalingCore<FLUSH> {
     ) -> Option<ScalingCore<FLUSH>> {
         let (config, n) = (model.config(), model.numerics());
         let kind = config.kind();
-        if kind.design != Design::Fa2 || kind.arithmetic != Arithmetic::Float || kind.slack > 0 {
+        if kind.design != Design::Fa2 || kind.arithmetic != Arithmetic::Float {
             return None;
         }
         let shared = kind.scales_in_lane;

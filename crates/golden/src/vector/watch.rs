@@ -6,7 +6,7 @@ use crate::block::{BLOCK, Block};
 use crate::result::Action;
 pub(crate) use crate::result::Step;
 use crate::round::{decode, pow2};
-use flashd_spec::config::{Arithmetic, CoreConfig, Update, WeightUnit};
+use flashd_spec::config::{Arithmetic, CoreConfig, WeightUnit};
 use flashd_spec::format::Format;
 use std::ops::Range;
 
@@ -138,8 +138,7 @@ impl StepUnits {
         let lse = config.weight() == Some(WeightUnit::Lse);
         let argument = if lse { config.state_fraction() } else { config.score_fraction() };
         let float = config.kind().arithmetic == Arithmetic::Float;
-        let as_factor = config.update() == Some(Update::Fused) || config.kind().scales_in_lane;
-        let rounded = config.follows_the_paper() || float && !as_factor;
+        let rounded = config.follows_the_paper() || float && !config.kind().scales_in_lane;
         let weight = if rounded { Ok(config.weight_format()) } else { Err(config.factor_significand()) };
         StepUnits {
             encoded: config.follows_the_paper().then_some(config.format),

@@ -30,10 +30,8 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
     let floats = [
         update(FlashDVariant::Rounded),
         CoreConfig { datapath: FlashDVariant::Paper.into(), ..flash_d.clone() },
-        update(FlashDVariant::Fused),
         variant(Fa2Variant::SeparateScale),
         variant(Fa2Variant::SharedScale),
-        variant(Fa2Variant::LazyReference),
         variant(Fa2Variant::Literal),
     ];
     let mut cores = Vec::new();
@@ -50,7 +48,6 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
         let lane = Some(LaneBits { o, v, w });
         let fixed = [
             update(FlashDVariant::Fixed),
-            variant(Fa2Variant::Fixed),
             variant(Fa2Variant::LogReference),
             variant(Fa2Variant::SharedLogReference),
         ];

@@ -18,7 +18,6 @@ mod family_counts;
 mod fixed;
 mod hold;
 mod large_scores;
-mod lazy;
 mod merge;
 mod pieces;
 mod properties;

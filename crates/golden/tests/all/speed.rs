@@ -2,7 +2,7 @@
 
 use crate::common::{cores, normal, rng, variants};
 use flashd_golden::{Head, Model};
-use flashd_spec::config::{Accumulator, CoreConfig, Dot};
+use flashd_spec::config::{Accumulator, CoreConfig};
 use flashd_spec::format::Format;
 use std::hint::black_box;
 use std::time::Instant;
@@ -17,9 +17,8 @@ fn time_per_query_and_key() {
         let (q, k) = (operands(&mut rng, 1.0, queries), operands(&mut rng, 1.0, keys));
         let v = operands(&mut rng, 1.0, keys);
         let [lse, paper, _, literal] = cores(d, format);
-        let wide = CoreConfig { accumulator: Some(Accumulator::Fraction(23)), ..lse.clone() };
-        let tree = CoreConfig { dot: Some(Dot::Tree), ..lse };
-        for config in variants(d, format).into_iter().chain([wide, tree, paper, literal]) {
+        let wide = CoreConfig { accumulator: Some(Accumulator::Fraction(23)), ..lse };
+        for config in variants(d, format).into_iter().chain([wide, paper, literal]) {
             let model = Model::new(&config);
             let start = Instant::now();
             black_box(model.run(Head::new(&q, &k, &v, &vec![keys; queries])));

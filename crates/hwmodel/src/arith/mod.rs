@@ -10,13 +10,13 @@ pub mod convert;
 mod encoding;
 pub mod exp;
 pub mod fixed;
-pub mod fused;
 pub mod multiply;
 pub mod normalise;
 pub mod prefix;
 mod pwl;
 pub mod reciprocal;
 pub mod round;
+pub mod signed;
 
 pub use add::{add, sub};
 pub use compare::max;

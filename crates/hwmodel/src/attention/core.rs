@@ -201,13 +201,9 @@ pub fn core(
 
         // The result's flags.
         let o_overflow = v_exponent.map(|_| {
-            let mut outside: Vec<Wire> = groups.iter().filter_map(|group| group.outside).collect();
-            // FA2 `fixed`: the sum is too large for the accumulators.
-            outside.extend(path.overflow.map(|overflow| delay(m, "outside_q", overflow, late)));
-            let any = AnyFlag {
-                count: outside.len(),
-                doc: "Some lane's value has an exponent above the largest, or the scalar path overflows.",
-            };
+            let outside: Vec<Wire> = groups.iter().filter_map(|group| group.outside).collect();
+            let any =
+                AnyFlag { count: outside.len(), doc: "Some lane's value has an exponent above the largest." };
             let any = m.leaf("any_outside", any, &outside)[0];
             let any = delay(m, "any_outside_q", any, early);
             overflow_control(m, late_flags, counted, any)

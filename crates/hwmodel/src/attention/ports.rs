@@ -53,7 +53,7 @@ pub struct CoreOutputs {
     pub o_saturated: Option<Wire>,
     /// With masks: the query has not seen a key, and the result is +0.
     pub o_empty: Option<Wire>,
-    /// With `v_exponent`: a value was above it, or the sum of FA2 `fixed` was too large.
+    /// With `v_exponent`: a value was above it.
     pub o_overflow: Option<Wire>,
     /// With partial results: the core needs the scalars of a state in the next cycle.
     pub state_ren: Option<Wire>,

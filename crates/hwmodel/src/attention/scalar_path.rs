@@ -40,6 +40,4 @@ pub struct ScalarOutputs {
     pub lanes: Signals,
     /// With partial results: the scalars of the state after a step, in the order of the inputs.
     pub state_scalars: Vec<Wire>,
-    /// FA2 `fixed`: the sum exceeds `2^G` for the core's most keys, which the accumulators cannot hold.
-    pub overflow: Option<Wire>,
 }

@@ -2,16 +2,16 @@
 //! path.
 //!
 //! ```text
-//!  o  | sign | guard integer bits | OW - 1 fraction |      guard: 16 (fixed) or 2 (log-reference)
+//!  o  | sign | guard integer bits | OW - 1 fraction |      guard: 2, because l stays below 2
 //!  v e   p bits times WM bits, right by both exponents, rounded half away from zero
 //! ```
 
 use super::separate_lane::SEPARATE;
-use super::widths::{accumulator_bits, delta_bits, guard_bits};
+use super::widths::{accumulator_bits, delta_bits};
 use crate::arith::fixed::{rebias_bits, relative, shift_with_guard};
-use crate::arith::fused::shift_right_signed;
 use crate::arith::normalise::normalise_within;
 use crate::arith::round::{Unrounded, round_pack};
+use crate::arith::signed::shift_right_signed;
 use crate::attention::factor::factor_bits;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::accumulate;
@@ -20,7 +20,7 @@ use crate::function;
 use crate::rtl::{Module, Name, Tag};
 use crate::score::sum::sum_exponent_bits;
 use crate::word::{bits_for, ones};
-use flashd_spec::numerics::Numerics;
+use flashd_spec::numerics::{LOG_SUM_GUARD_BITS, Numerics};
 use std::sync::Arc;
 
 function! {
@@ -114,7 +114,7 @@ function! {
             .max(product_zeros.width() + 2)
             .max(rebias_bits(rebias));
         // The top bit of the accumulator weighs 2^(guard) 2^(x - bias + 1); the product has one integer bit more.
-        let constant = W::constant(wide, (guard_bits(n) as i32 + 2 + rebias) as i64 as u64 & ones(wide));
+        let constant = W::constant(wide, (LOG_SUM_GUARD_BITS as i32 + 2 + rebias) as i64 as u64 & ones(wide));
         let exponent = x.zext(wide)
             .add(&constant)
             .sub(&leading_zeros.zext(wide))

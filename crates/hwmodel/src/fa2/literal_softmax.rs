@@ -113,6 +113,6 @@ pub fn literal_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarIn
         let sum = [("update", step_q), ("first", first_q), ("c", c_q), ("e", e_q), ("finish", finish)];
         let r = literal_sum(m, n, sum);
         let lanes = scalars.and(Signals::hand_out(m, [("r", r)]));
-        ScalarOutputs { step, reads, lanes, state_scalars: Vec::new(), overflow: None }
+        ScalarOutputs { step, reads, lanes, state_scalars: Vec::new() }
     })
 }

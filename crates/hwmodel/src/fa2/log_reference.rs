@@ -1,5 +1,5 @@
-//! The scalar path of FA2 `log-reference`, whose reference follows the exponent of l; [`super::reference`] compares the
-//! two.
+//! The scalar path of FA2 `log-reference`: fixed point relative to `2^R`, where R follows the exponent of l, which stays in [1, 2). Moving
+//! the reference is a shift, and no guard bits are needed for the number of keys. Scores are in base 2.
 
 use super::reference::{factor_to_sum, hold_text, reference_bits, tau_bits};
 use super::scalars::{state_outputs, state_ports, step_ports};
@@ -73,7 +73,8 @@ pub fn log_sum_bits(n: &Numerics) -> u32 {
 
 /// The scalar path of FA2 `log-reference`: one pipeline stage with the loop over reference and sum.
 ///
-/// The lanes get the same scalars as from [`maximum_reference`](super::reference::maximum_reference).
+/// The lanes get `update`, the step updates o; `e`, its exponential; `delta`, the octaves by which the reference moves;
+/// `load`, the step is a first key; and while `finish` is high `r` and `right`, the reciprocal `r 2^-right` of the sum.
 pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
     let tag = Tag::module(
         format!("log_reference_m{}", lane_bits(n).w),
@@ -126,6 +127,6 @@ pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInpu
         m.watch_output_as("weight_upper", "delta", Reading::Any);
         m.watch_each([("sum", final_sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
         let state_scalars = state_outputs(m, state, reference_q, final_sum_q);
-        ScalarOutputs { step, reads, lanes, state_scalars, overflow: None }
+        ScalarOutputs { step, reads, lanes, state_scalars }
     })
 }

@@ -4,16 +4,12 @@
 //! | --- | --- | --- |
 //! | separate scale | `softmax` | `separate_lane` |
 //! | shared scale | `shared_softmax` | `shared_lane` |
-//! | fixed | `reference` | `fixed_lane` |
 //! | log-reference | `log_reference` | `fixed_lane` |
-//! | lazy-reference | `lazy_reference` | `lazy_lane` |
 //! | shared log-reference | `shared_log_reference` | `shared_fixed_lane` |
 //! | ranged | `octave_reference` | `ranged_lane` |
 //! | literal | `literal_softmax` | `literal_lane` |
 
 pub mod fixed_lane;
-pub mod lazy_lane;
-pub mod lazy_reference;
 pub mod literal_lane;
 pub mod literal_softmax;
 pub mod log_reference;

@@ -248,6 +248,6 @@ pub fn octave_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarI
             m.call(("reference", 0), function, [base, octaves_q])[0]
         });
         let state_scalars = state_outputs(m, state, reference.unwrap_or(base_q), sum_q);
-        ScalarOutputs { step, reads, lanes, state_scalars, overflow: None }
+        ScalarOutputs { step, reads, lanes, state_scalars }
     })
 }

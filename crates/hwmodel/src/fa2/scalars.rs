@@ -64,13 +64,6 @@ impl State {
         m.call(("restored_m", 0), restore, [next, self.maximum, self.step])[0]
     }
 
-    /// [`State::sum_or`] for a register of the sum that stands `cycles` stages behind that of the reference.
-    pub(super) fn sum_or_later(&self, m: &mut Module, next: Wire, cycles: usize) -> Wire {
-        let step = delay(m, ("state_q", 0), self.step, cycles);
-        let sum = delay(m, ("state_l_q", 0), self.sum, cycles);
-        State { step, sum, ..*self }.sum_or(m, next)
-    }
-
     /// The next value of the register of the sum: `next`, or l of the state on a restore.
     pub(super) fn sum_or(&self, m: &mut Module, next: Wire) -> Wire {
         let restore = RestoreFunction { width: next.width() };

@@ -19,11 +19,11 @@
 use super::separate_lane::SEPARATE;
 use super::shared_lane::SHARED;
 use super::shared_log_reference::delta_bits;
-use super::widths::{accumulator_bits, guard_bits};
+use super::widths::accumulator_bits;
 use crate::arith::fixed::{rebias_bits, relative, shift_with_guard};
-use crate::arith::fused::shift_right_signed;
 use crate::arith::normalise::normalise_within;
 use crate::arith::round::{Unrounded, round_pack};
+use crate::arith::signed::shift_right_signed;
 use crate::attention::factor::factor_bits;
 use crate::attention::group::{IntegerExponentFunction, LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::accumulate;
@@ -34,7 +34,7 @@ use crate::function;
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::word::{bits_for, ones};
 use flashd_spec::format::Format;
-use flashd_spec::numerics::Numerics;
+use flashd_spec::numerics::{LOG_SUM_GUARD_BITS, Numerics};
 use std::sync::Arc;
 
 function! {
@@ -202,7 +202,7 @@ function! {
             .max(rebias_bits(rebias));
         // The top bit of the accumulator weighs 2^(guard) 2^(x - bias + 1). The product has one integer bit more, and
         // the factor is a quarter of the reciprocal.
-        let constant = W::constant(wide, (guard_bits(n) as i32 + 4 + rebias) as i64 as u64 & ones(wide));
+        let constant = W::constant(wide, (LOG_SUM_GUARD_BITS as i32 + 4 + rebias) as i64 as u64 & ones(wide));
         let exponent = x.zext(wide)
             .add(&constant)
             .sub(&zeros.zext(wide))

@@ -19,15 +19,11 @@ use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
-    /// A float times a factor, `y = a m 2^-(WM - 1 + right) 2^up`.
-    pub struct FactorProductFunction { from: Format, to: Format, significand: u32, factor_bits: u32, up: u32 }
-    name(this) = match this.up {
-        0 => format!("{}_{}_factor_product", this.from.ident(), this.to.ident()),
-        up => format!("{}_{}_factor_product_up{up}", this.from.ident(), this.to.ident()),
-    };
+    /// A float times a factor, `y = a m 2^-(WM - 1 + right)`.
+    pub struct FactorProductFunction { from: Format, to: Format, significand: u32, factor_bits: u32 }
+    name(this) = format!("{}_{}_factor_product", this.from.ident(), this.to.ident());
     doc = format!(
-        "y = a * m * 2^-({} + right), factor = {{right, m}}, rounded to {}.",
-        i64::from(this.significand) - 1 - i64::from(this.up), this.to
+        "y = a * m * 2^-({} + right), factor = {{right, m}}, rounded to {}.", this.significand - 1, this.to
     );
     inputs { a: this.from.width(), factor: this.factor_bits }
     outputs { y: this.to.width() }
@@ -40,7 +36,7 @@ function! {
         let wide = (this.from.exponent_bits.max(right.width()) + 2).max(bits_for(product.width() as u64) + 2);
         // Both significands have one integer bit, so the top bit of the product weighs 2.
         let exponent = u.exponent.zext(wide)
-            .add(&W::constant(wide, 1 + u64::from(this.up)))
+            .add(&W::constant(wide, 1))
             .sub(&right.zext(wide))
             .sub(&leading_zeros.zext(wide))
             .named("exponent");
@@ -49,11 +45,11 @@ function! {
 }
 
 impl FactorProductFunction {
-    /// The product of an accumulator and the shared factor, which is relative to `2^slack`.
+    /// The product of an accumulator and the shared factor.
     pub fn of(f: LaneFormats, n: &Numerics) -> Self {
         let significand = n.factor_significand;
         let factor_bits = factor_bits(n, significand);
-        FactorProductFunction { from: f.accumulator, to: f.inner, significand, factor_bits, up: n.slack }
+        FactorProductFunction { from: f.accumulator, to: f.inner, significand, factor_bits }
     }
 }
 

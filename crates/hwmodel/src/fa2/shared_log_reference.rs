@@ -205,6 +205,6 @@ pub fn shared_log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &Sca
         m.watch_output_as("weight_upper", "delta", Reading::Any);
         m.watch_each([("sum", final_sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
         let state_scalars = state_outputs(m, state, reference_q, final_sum_q);
-        ScalarOutputs { step, reads, lanes, state_scalars, overflow: None }
+        ScalarOutputs { step, reads, lanes, state_scalars }
     })
 }

@@ -65,6 +65,6 @@ pub fn shared_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInp
         let scalars = [("update", update), ("e", factor), ("take", take), ("moved", moved), ("load", load)];
         let scalars = Signals::hand_out(m, scalars);
         let lanes = ["update", "take", "e", "moved", "load"].map(|name| (name, scalars[name])).into();
-        ScalarOutputs { step, reads, lanes, state_scalars, overflow: None }
+        ScalarOutputs { step, reads, lanes, state_scalars }
     })
 }

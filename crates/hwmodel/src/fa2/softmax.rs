@@ -147,12 +147,6 @@ pub(super) fn softmax_with(
         let ([r, right], l) = running_sum(m, n, form, sum, sum_state.zip(sum_in));
         let o_l = m.optional_output("o_l", l);
         let lanes = scalars.and(Signals::hand_out(m, [("r", r), ("right", right)]));
-        ScalarOutputs {
-            step,
-            reads,
-            lanes,
-            state_scalars: o_m.into_iter().chain(o_l).collect(),
-            overflow: None,
-        }
+        ScalarOutputs { step, reads, lanes, state_scalars: o_m.into_iter().chain(o_l).collect() }
     })
 }

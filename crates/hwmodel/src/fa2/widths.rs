@@ -6,12 +6,7 @@ use flashd_spec::numerics::{LOG_SUM_GUARD_BITS, Numerics};
 
 /// Width of the accumulator: OW and the guard bits.
 pub fn accumulator_bits(n: &Numerics) -> u32 {
-    lane_bits(n).o + guard_bits(n)
-}
-
-/// Integer bits of the accumulator, its guard bits.
-pub(super) fn guard_bits(n: &Numerics) -> u32 {
-    if n.log_reference { LOG_SUM_GUARD_BITS } else { n.key_bits }
+    lane_bits(n).o + LOG_SUM_GUARD_BITS
 }
 
 /// Width of delta, which shifts the accumulator and l; all ones shifts everything out.

@@ -12,8 +12,8 @@
 //! keys, has more fraction bits than the tables use. Because `u <= 1/2`, the result lies between o and v or half a place of v beyond one of them.
 
 use crate::arith::fixed::{clamp, fixed_to_format, fixed_to_integer, shift_right_filled, value_to_fixed};
-use crate::arith::fused::signed_times_less;
 use crate::arith::prefix::prefix_sum;
+use crate::arith::signed::signed_times_less;
 use crate::attention::factor::{factor_bits, right_bits};
 use crate::attention::group::{IntegerExponentFunction, LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::partial::{restore_ports, restored};

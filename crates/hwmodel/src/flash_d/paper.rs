@@ -136,6 +136,6 @@ pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInput
         let (step, reads) = (m.output("step", step), m.output("reads", update));
         let lanes = Signals::hand_out(m, [("update", update), ("w", w), ("load", load)]);
         m.watch_output_each([("weight_valid", "step"), ("weight", "w"), ("weight_load", "load")]);
-        ScalarOutputs { step, reads, lanes, state_scalars: Vec::new(), overflow: None }
+        ScalarOutputs { step, reads, lanes, state_scalars: Vec::new() }
     })
 }

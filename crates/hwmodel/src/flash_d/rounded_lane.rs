@@ -23,7 +23,14 @@ pub const ROUNDED: LaneKind = LaneKind {
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
     let doc = "One element of o: o <- upper ? v + w * (o - v) : o + w * (v - o), when update.";
     let f = LaneFormats::new(n, n.difference);
-    float_lane(around, name, Tag::module((ROUNDED.name)(n), doc), f, inputs, rounded_update)
+    around.part(name, Tag::module((ROUNDED.name)(n), doc), |m| {
+        let (v, [w, upper, load, update]) = inputs.enter(m, ["w", "upper", "load", "update"]);
+        let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
+        let o = m.state_if("o_q", f.accumulator.width(), update);
+        let [old] = m.call("old", LaneBeforeFunction { formats: f }, [load, o]);
+        let next = rounded_update(m, f, &Operands { o: old, v, w, upper });
+        float_outputs(m, f, o, next, inputs.restore)
+    })
 }
 
 /// Operands of an update: accumulator and value, or in a merge the accumulators of parts a and b; the factor, and its side.
@@ -44,25 +51,6 @@ pub(crate) fn rounded_update(m: &mut Module, f: LaneFormats, operands: &Operands
         m.call("product", MixedFunction::of(Operation::Mul, f.weight, f.inner, f.inner), [w, way]);
     let add = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
     m.call("sum", add, [base, product])[0]
-}
-
-/// A lane with a float accumulator: `o <- updated(o, v)`, with o = 0 before a first key.
-pub(super) fn float_lane(
-    around: &mut Module,
-    name: Name,
-    tag: Tag,
-    f: LaneFormats,
-    inputs: &LaneInputs,
-    updated: fn(&mut Module, LaneFormats, &Operands) -> Wire,
-) -> LaneOutputs {
-    around.part(name, tag, |m| {
-        let (v, [w, upper, load, update]) = inputs.enter(m, ["w", "upper", "load", "update"]);
-        let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
-        let o = m.state_if("o_q", f.accumulator.width(), update);
-        let [old] = m.call("old", LaneBeforeFunction { formats: f }, [load, o]);
-        let next = updated(m, f, &Operands { o: old, v, w, upper });
-        float_outputs(m, f, o, next, inputs.restore)
-    })
 }
 
 /// Sets `o <- next` and makes the outputs of a float lane: o rounded to the format, and with partial results o itself.

@@ -124,7 +124,7 @@ pub fn lse_weight(
         let value = early_value.then_some(("reads", reads)).into_iter().chain(value_first);
         let lanes = value.chain(scalars.iter()).collect();
         let state_scalars = o_lse.into_iter().chain(o_room).collect();
-        ScalarOutputs { step, reads, lanes, state_scalars, overflow: None }
+        ScalarOutputs { step, reads, lanes, state_scalars }
     })
 }
 

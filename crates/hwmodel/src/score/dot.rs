@@ -4,7 +4,6 @@ use super::plural;
 use crate::attention::schedule::FrontSchedule;
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::units::{MixedFunction, Operation, ProductFunction};
-use flashd_spec::config::Dot;
 use flashd_spec::numerics::Numerics;
 
 /// The rounded sum of the products of `q` and `k`, with elements of any encoding: products and the tree that adds them.
@@ -14,7 +13,7 @@ pub fn dot_product(around: &mut Module, name: impl Into<Name>, n: &Numerics, q: 
         format!("{}_dot_product_{d}", format.ident()),
         format!("dot = sum of q[i] * k[i], d = {d}, every product and sum rounded to {format}."),
     );
-    let schedule = FrontSchedule::new(Dot::Tree, n.tree_levels);
+    let schedule = FrontSchedule::of_rounded_sums(n.tree_levels);
     around.part(name, tag, |m| {
         m.clock();
         let (q, k) = (m.inputs("q", q), m.inputs("k", k));

@@ -19,7 +19,6 @@ use crate::attention::delay::delay;
 use crate::attention::schedule::{FrontSchedule, dot_stages};
 use crate::rtl::{Module, Name, Pins, Tag, VectorFunction, VectorLeaf, Wire};
 use crate::word::{Word, bits_for, ones};
-use flashd_spec::config::Dot;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -125,7 +124,7 @@ pub fn fused_dot(
         format!("{}_fused_dot_product_{d}", pair_ident(n)),
         format!("total + carry = sum of q[i] * k[i], d = {d}, every product rounded to fixed point."),
     );
-    let schedule = FrontSchedule::new(Dot::Fused, n.tree_levels);
+    let schedule = FrontSchedule::of_exact_sums(n.tree_levels);
     around.part(name, tag, |m| {
         m.clock();
         let (q, k) = (m.inputs("q", q), m.inputs("k", k));

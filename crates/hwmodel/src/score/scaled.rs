@@ -11,7 +11,7 @@
 use super::operand::{Operand, flaws};
 use super::saturate::saturate;
 use crate::arith::fixed::clamp;
-use crate::arith::fused::{shift_right_signed, signed_times};
+use crate::arith::signed::{shift_right_signed, signed_times};
 use crate::attention::delay::delay;
 use crate::attention::schedule::dot_stages;
 use crate::function;

@@ -7,14 +7,12 @@ use super::dot::dot_product;
 use super::fused_dot::fused_dot;
 use super::saturate::{saturate, saturate_if};
 use super::scaled::{ScaledScoreFunction, SignificandsFunction, multiplier, operands};
-use crate::arith::fused::signed_times;
-use crate::arith::to_fixed;
+use crate::arith::signed::signed_times;
 use crate::attention::group::FlagOrFunction;
 use crate::function;
 use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire};
 use crate::units::ScoreScaleFunction;
 use crate::word::{Word, bits_for, ones};
-use flashd_spec::config::Dot;
 use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION, NATURAL_SCORE_GUARD_BITS, Numerics};
 use std::sync::Arc;
 
@@ -62,33 +60,6 @@ impl VectorFunction for TotalToScoreFunction {
         let large = inputs.get(2).map(|large| &large[0]);
         let (natural, saturated) = saturate_if(&sum, n.natural_bits() - 1, large);
         vec![vec![natural], vec![saturated]]
-    }
-}
-
-function! {
-    /// Converts the rounded dot product to the natural score.
-    pub struct DotToScoreFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_to_score", this.numerics.formats.q.ident());
-    doc = {
-        let n = &this.numerics;
-        format!(
-            "natural = dot * 2^{}, {} integer and {} fraction bits, saturating.",
-            n.score_shift, n.score_integer, n.natural_fraction()
-        )
-    };
-    inputs { dot: this.numerics.formats.q.width() }
-    outputs { natural: this.numerics.natural_bits(), saturated: 1 }
-    eval<W> {
-        let n = &this.numerics;
-        let (format, scale) = (n.formats.q, n.score_shift + n.natural_fraction() as i32);
-        let natural = to_fixed(format, &dot, scale, n.natural_bits() - 1).named("fixed");
-        // A number at the limit counts as saturated, and so does the largest one of the format.
-        let low = natural.slice(0, natural.width() - 1);
-        let lowest = low.drop_low(1).any().not().and(&low.bit(0));
-        let at_limit = natural.msb().select(&lowest, &low.all());
-        let most = W::constant(format.width() - 1, format.max_finite());
-        let overflows = dot.slice(0, format.width() - 1).eq(&most);
-        [natural, at_limit.or(&overflows)]
     }
 }
 
@@ -141,30 +112,21 @@ pub fn score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[
     around.part("score", Tag::module("score_unit", doc).dissolved(), |m| {
         m.clock();
         let numerics = || n.clone();
-        let (natural, scales) = if n.dot == Dot::Tree {
-            let (q, k) = (m.inputs("q", &q[..d]), m.inputs("k", &k[..d]));
-            let dot = dot_product(m, ("dot", 0), n, &q, &k);
-            (m.call(("rounded", 0), DotToScoreFunction { numerics: numerics() }, [dot]), None)
-        } else {
-            let (q, k) = (m.inputs("q", q), m.inputs("k", k));
-            let scales = (n.is_exact() || n.has_significands()).then(|| multiplier(m, n, d, &q, &k));
-            if let Some((multiplier, Some(places))) = scales {
-                let sum = fused_dot(m, ("fused", 0), n, &q[..d], &k[..d]);
-                let function = ScaledScoreFunction { numerics: numerics() };
-                let [score, saturated] =
-                    m.call("scaled", function, [sum.total, sum.carry, multiplier, places]);
-                return Scored::hand_out(m, score, saturated);
-            }
-            let [q_operand, k_operand] = operands(n, d);
-            let (q, k) =
-                (q_operand.products(m, ("q_scaled", 0), &q), k_operand.products(m, ("k_scaled", 0), &k));
-            let sum = fused_dot(m, ("fused", 0), n, &q, &k);
-            let function = TotalToScoreFunction { numerics: numerics() };
-            let sum: Vec<Wire> = [sum.total, sum.carry].into_iter().chain(sum.large).collect();
-            let natural = m.leaf(("exact", 0), VectorLeaf::new(function), &sum);
-            ([natural[0], natural[1]], scales)
-        };
-        let [natural, beyond] = natural;
+        let (q, k) = (m.inputs("q", q), m.inputs("k", k));
+        let scales = (n.is_exact() || n.has_significands()).then(|| multiplier(m, n, d, &q, &k));
+        if let Some((multiplier, Some(places))) = scales {
+            let sum = fused_dot(m, ("fused", 0), n, &q[..d], &k[..d]);
+            let function = ScaledScoreFunction { numerics: numerics() };
+            let [score, saturated] = m.call("scaled", function, [sum.total, sum.carry, multiplier, places]);
+            return Scored::hand_out(m, score, saturated);
+        }
+        let [q_operand, k_operand] = operands(n, d);
+        let (q, k) = (q_operand.products(m, ("q_scaled", 0), &q), k_operand.products(m, ("k_scaled", 0), &k));
+        let sum = fused_dot(m, ("fused", 0), n, &q, &k);
+        let function = TotalToScoreFunction { numerics: numerics() };
+        let sum: Vec<Wire> = [sum.total, sum.carry].into_iter().chain(sum.large).collect();
+        let natural = m.leaf(("exact", 0), VectorLeaf::new(function), &sum);
+        let [natural, beyond] = [natural[0], natural[1]];
         let [score, saturated] = match scales {
             Some((multiplier, _)) => {
                 m.call("scaled", SignificandsFunction { numerics: numerics() }, [natural, multiplier])

@@ -10,9 +10,9 @@ use crate::word::{Word, index_bits};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// Bits of the exponent of `l`, which is -1 to G in two's complement, and with a lazy reference to G and its slack.
+/// Bits of the exponent of `l`, which is -1 to G in two's complement.
 pub fn sum_exponent_bits(n: &Numerics) -> u32 {
-    index_bits((n.sum_integer_bits() + n.slack) as usize) + 1
+    index_bits(n.sum_integer_bits() as usize) + 1
 }
 
 /// `addend + multiplicand e`, the product rounded half up, saturating. Addend, multiplicand and result are sums in

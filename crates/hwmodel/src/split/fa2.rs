@@ -2,15 +2,13 @@
 //!
 //! ```text
 //!  kind             m                          m_a - m_b          l, o
-//!  Fa2              maximum, or lazy reference any                l = l_a e + l_b, e = 2^-|m_b - m_a|
-//!  Maximum          integer                    whole octaves      l = (l_a >> |m_b - m_a|) + l_b
-//!  LogReference     integer                    whole octaves      the same; from 2 on half of it, and m + 1
+//!  Fa2              maximum                    any                l = l_a e + l_b, e = 2^-|m_b - m_a|
+//!  LogReference     integer                    whole octaves      l = (l_a >> |m_b - m_a|) + l_b; from 2 on half of it, and m + 1
 //!  SharedLog,       score plus integer         any                l = l_a e + l_b; from 2 on half of it, and m + 1
 //!  RangedSum
 //! ```
 //!
-//! if b has the larger m; otherwise with a and b exchanged. A lazy reference is at most the largest score of its part,
-//! and at most the slack below it. So is the larger of two references, for both parts together.
+//! if b has the larger m; otherwise with a and b exchanged.
 
 use super::lane::MergeKind;
 use super::scalars::{ScalarInputs, ScalarOutputs, scalar_unit};
@@ -90,28 +88,16 @@ function! {
 }
 
 function! {
-    /// The sum l after the merge. Without `most`, a sum of 2 or more is halved, because the reference rises by an
-    /// octave; with it, the sum saturates. If one part is empty, the sum of the other.
-    pub struct MergedTotalFunction { bits: u32, most: Option<u64> }
-    name(this) = match this.most {
-        None => format!("merged_octave_{}", this.bits),
-        Some(_) => format!("merged_total_{}", this.bits),
-    };
-    doc = match this.most {
-        None => "l = carry ? total >> 1 : total, carry = total >= 2; one part empty: the other's.".to_string(),
-        Some(most) => format!("l = total, saturating; carry = total > {most}, beyond what the accumulators hold; one part empty: the other's."),
-    };
+    /// The sum l after the merge. A sum of 2 or more is halved, because the reference rises by an octave. If one part is
+    /// empty, the sum of the other.
+    pub struct MergedTotalFunction { bits: u32 }
+    name(this) = format!("merged_octave_{}", this.bits);
+    doc = "l = carry ? total >> 1 : total, carry = total >= 2; one part empty: the other's.";
     inputs { total: this.bits + 1, a: this.bits, b: this.bits, take_b: 1, keep_a: 1 }
     outputs { l: this.bits, carry: 1 }
     eval<W> {
-        let top = total.msb();
-        let (l, carry) = match this.most {
-            None => (top.select(&total.drop_low(1), &total.slice(0, this.bits)), top),
-            Some(most) => {
-                let saturated = top.repeat(this.bits).or(&total.slice(0, this.bits)).named("saturated");
-                (saturated.clone(), saturated.at_least(most + 1))
-            }
-        };
+        let carry = total.msb();
+        let l = carry.select(&total.drop_low(1), &total.slice(0, this.bits));
         let both = take_b.or(&keep_a).not().named("both");
         [keep_a.select(&a, &take_b.select(&b, &l)), both.and(&carry)]
     }
@@ -164,10 +150,6 @@ pub fn fa2_merge_weight(
 ) -> ScalarOutputs {
     let form = kind.factor(n);
     let (name, doc) = match kind {
-        MergeKind::Maximum => (
-            "merge_fixed".to_string(),
-            "Scalars of a merge: m = max(m_a, m_b), l = (l_a >> m - m_a) + (l_b >> m - m_b).",
-        ),
         MergeKind::LogReference => (
             "merge_logref".to_string(),
             "Scalars of a merge: m = max(m_a, m_b), l = (l_a >> m - m_a) + (l_b >> m - m_b); from 2 on half of it, and m + 1.",
@@ -183,7 +165,7 @@ pub fn fa2_merge_weight(
     };
     // Numerics in which a score has the integer and fraction bits of m.
     let of_m = Arc::new(match kind {
-        MergeKind::Maximum | MergeKind::LogReference => {
+        MergeKind::LogReference => {
             Numerics { score_integer: n.score_integer + 1, score_fraction: 0, ..(**n).clone() }
         }
         MergeKind::SharedLog | MergeKind::RangedSum => {
@@ -211,7 +193,7 @@ pub fn fa2_merge_weight(
         .map(|(name, wire)| m.register(name, wire));
         // A shift, or an exponential; `low`, because no merge is a first key.
         let e = match kind {
-            MergeKind::Maximum | MergeKind::LogReference => {
+            MergeKind::LogReference => {
                 let function = OctavesFunction { octaves: distance.width(), delta: delta_bits(n) };
                 m.call("octaves", function, [distance])[0]
             }
@@ -223,7 +205,7 @@ pub fn fa2_merge_weight(
         };
         let bits = a_l.width();
         let total = match kind {
-            MergeKind::Maximum | MergeKind::LogReference => {
+            MergeKind::LogReference => {
                 let function = ShiftedMergedSumFunction { bits, delta: e.width() };
                 Some(m.call("total", function, [a_l, b_l, e, moved])[0])
             }
@@ -240,26 +222,17 @@ pub fn fa2_merge_weight(
                 ("m", m.register_if("m_qq", valid, maximum)),
                 ("l", m.register_if("l_q", valid, sum)),
             ]);
-            return ScalarOutputs { scalars, w: e, upper: moved, overflow: None };
+            return ScalarOutputs { scalars, w: e, upper: moved };
         };
-        let most = (kind == MergeKind::Maximum).then(|| 1 << (n.state_fraction + n.key_bits));
-        let function = MergedTotalFunction { bits, most };
+        let function = MergedTotalFunction { bits };
         let [sum, carry] = m.call("sum", function, [total, a_l, b_l, a_empty, b_empty]);
-        let (maximum, raises) = match kind {
-            // The reference stays: the lanes' accumulators have guard bits instead.
-            MergeKind::Maximum => (maximum, m.call("low", LowFunction {}, [])[0]),
-            _ => {
-                let function =
-                    RaisedReferenceFunction { bits: of_m.score_bits(), fraction: of_m.score_fraction };
-                (m.call("raised", function, [maximum, carry])[0], carry)
-            }
-        };
-        let [w] = m.call("lane_shift", LaneShiftFunction { bits: e.width() }, [e, raises]);
+        let function = RaisedReferenceFunction { bits: of_m.score_bits(), fraction: of_m.score_fraction };
+        let [maximum] = m.call("raised", function, [maximum, carry]);
+        let [w] = m.call("lane_shift", LaneShiftFunction { bits: e.width() }, [e, carry]);
         let scalars = Signals::from([
             ("m", m.register_if("m_qq", valid, maximum)),
             ("l", m.register_if("l_q", valid, sum)),
         ]);
-        let overflow = (kind == MergeKind::Maximum).then(|| m.register_if("overflow_q", valid, carry));
-        ScalarOutputs { scalars, w, upper: moved, overflow }
+        ScalarOutputs { scalars, w, upper: moved }
     })
 }

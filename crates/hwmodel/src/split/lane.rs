@@ -2,14 +2,13 @@
 
 use super::{merge_formats, merge_numerics};
 use crate::arith::fixed::{clamp, shift_right_filled, shift_with_guard};
-use crate::arith::fused::shift_right_signed;
+use crate::arith::signed::shift_right_signed;
 use crate::array::LowFunction;
 use crate::attention::factor::FactorForm;
 use crate::attention::lane::{LaneOperandsFunction, lane_suffix};
 use crate::fa2::shared_lane::FactorProductFunction;
 use crate::fa2::widths::{accumulator_bits, delta_bits};
 use crate::flash_d::fixed_lane::{FixedUpdateFunction, lane_bits, lane_factor};
-use crate::flash_d::fused_lane::fused_update;
 use crate::flash_d::ranged_lane::{self, pack, state_bits};
 use crate::flash_d::rounded_lane::{Operands, rounded_update};
 use crate::function;
@@ -39,12 +38,8 @@ pub enum MergeKind {
     Ranged,
     /// FLASH-D, every operation rounded.
     Rounded,
-    /// FLASH-D, one rounding.
-    Fused,
     /// FA2, one multiplier.
     Fa2,
-    /// FA2 in fixed point relative to an integer at or above the maximum: a shift.
-    Maximum,
     /// FA2 in fixed point relative to the exponent of l: a shift.
     LogReference,
     /// FA2 in fixed point relative to a score plus an integer: one multiplier.
@@ -69,9 +64,7 @@ impl MergeKind {
             Some(Update::Fixed) => MergeKind::Fixed,
             Some(Update::Ranged) => MergeKind::Ranged,
             Some(Update::Rounded) => MergeKind::Rounded,
-            Some(Update::Fused) => MergeKind::Fused,
             None => match config.fa2() {
-                Some(Fa2Variant::Fixed) => MergeKind::Maximum,
                 Some(Fa2Variant::LogReference) => MergeKind::LogReference,
                 Some(Fa2Variant::SharedLogReference) => MergeKind::SharedLog,
                 Some(Fa2Variant::Ranged) => MergeKind::RangedSum,
@@ -80,8 +73,7 @@ impl MergeKind {
         }
     }
 
-    /// The form of the lanes' factor. [`MergeKind::Maximum`] and [`MergeKind::LogReference`] shift instead and do not
-    /// use it.
+    /// The form of the lanes' factor. [`MergeKind::LogReference`] shifts instead, and does not use it.
     pub fn factor(self, n: &Numerics) -> FactorForm {
         match self {
             MergeKind::Fixed | MergeKind::Ranged => FactorForm::Shift(lane_bits(n).w),
@@ -95,7 +87,7 @@ impl MergeKind {
         match self {
             MergeKind::Fixed => lane_bits(n).o,
             MergeKind::Ranged | MergeKind::RangedSum => state_bits(n),
-            MergeKind::Maximum | MergeKind::LogReference | MergeKind::SharedLog => accumulator_bits(n),
+            MergeKind::LogReference | MergeKind::SharedLog => accumulator_bits(n),
             _ => n.accumulator.width(),
         }
     }
@@ -110,9 +102,7 @@ impl MergeKind {
                 format!("flash_d_ranged_merge_lane_{}_{o}_{w}", n.formats.v.ident())
             }
             MergeKind::Rounded => format!("flash_d_merge_lane_{}", formats()),
-            MergeKind::Fused => format!("flash_d_fused_merge_lane_{}", formats()),
             MergeKind::Fa2 => format!("fa2_merge_lane_{}", formats()),
-            MergeKind::Maximum => format!("fa2_fixed_merge_lane_{}", accumulator_bits(n)),
             MergeKind::LogReference => format!("fa2_logref_merge_lane_{}", accumulator_bits(n)),
             MergeKind::SharedLog => {
                 format!("fa2_sharedlog_merge_lane_{}_{}", accumulator_bits(n), n.factor_significand)
@@ -133,11 +123,7 @@ impl MergeKind {
             MergeKind::Rounded => {
                 "One element of o: o = upper ? b + w * (a - b) : a + w * (b - a), every operation rounded."
             }
-            MergeKind::Fused => {
-                "One element of o: o = upper ? b + w * (a - b) : a + w * (b - a), rounded once."
-            }
             MergeKind::Fa2 => "One element of o: o = upper ? a * e + b : a + b * e.",
-            MergeKind::Maximum => "One element of o in fixed point: o = upper ? (a >> w) + b : a + (b >> w).",
             MergeKind::LogReference => {
                 "One element of o in fixed point: o = upper ? (a >> w) + b : a + (b >> w), and half of that with w's top bit."
             }
@@ -167,9 +153,8 @@ impl MergeKind {
             MergeKind::Fixed => fixed(m, n, operands),
             MergeKind::Ranged => ranged(m, n, operands),
             MergeKind::Rounded => rounded_update(m, merge_formats(n, merge_numerics(n).difference), operands),
-            MergeKind::Fused => fused_update(m, merge_formats(n, n.accumulator), operands),
             MergeKind::Fa2 => fa2(m, n, operands),
-            MergeKind::Maximum | MergeKind::LogReference => {
+            MergeKind::LogReference => {
                 let function = ShiftedMergeFunction { bits: accumulator_bits(n), delta: w_bits(self, n) };
                 m.call("shifted", function, [operands.o, operands.v, operands.w, operands.upper])[0]
             }
@@ -267,8 +252,7 @@ fn fa2(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operand
     let [low] = m.call("low", LowFunction {}, []);
     // One of both factors is 1: the exponential multiplies the part whose maximum is smaller.
     let [multiplicand, addend] = m.call("operands", LaneOperandsFunction { formats: f }, [low, upper, o, v]);
-    // Factors of a merge are at most 1, also where scores may exceed a reference: they come from references alone.
-    let function = FactorProductFunction::of(f, &Numerics { slack: 0, ..(**n).clone() });
+    let function = FactorProductFunction::of(f, n);
     let [product] = m.call("product", function, [multiplicand, w]);
     let add = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
     m.call("sum", add, [addend, product])[0]

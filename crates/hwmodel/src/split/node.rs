@@ -4,8 +4,7 @@ use super::fa2::fa2_merge_weight;
 use super::lane::{MergeKind, SharedInputs, merge_lane};
 use super::scalars::{ScalarInputs, ScalarOutputs, State, scalar_inputs, scalar_outputs};
 use super::weight::flash_d_merge_weight;
-use crate::attention::delay::delay;
-use crate::attention::group::{FlagOrFunction, LANES_PER_GROUP};
+use crate::attention::group::LANES_PER_GROUP;
 use crate::attention::partial::StateStepFunction;
 use crate::rtl::{Module, Tag, Wire};
 use flashd_spec::numerics::Numerics;
@@ -56,14 +55,8 @@ impl MergeKind {
             MergeKind::Rounded => {
                 "Merge of two parts: o = o_a + sigmoid(L_b - L_a) * (o_b - o_a), every operation rounded."
             }
-            MergeKind::Fused => {
-                "Merge of two parts: o = o_a + sigmoid(L_b - L_a) * (o_b - o_a), rounded once."
-            }
             MergeKind::Fa2 => {
                 "Merge of two parts: o = o_a * 2^(m_a - m) + o_b * 2^(m_b - m), and l alike; one of both factors is 1."
-            }
-            MergeKind::Maximum => {
-                "Merge of two parts in fixed point: o = (o_a >> m - m_a) + (o_b >> m - m_b), and l alike; one of both shifts is 0."
             }
             MergeKind::LogReference => {
                 "Merge of two parts in fixed point: o = (o_a >> m - m_a) + (o_b >> m - m_b), and l alike; half of both where l reaches 2."
@@ -80,11 +73,9 @@ impl MergeKind {
     /// Builds the unit that merges the scalars.
     fn weight(self, m: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
         match self {
-            MergeKind::Fa2
-            | MergeKind::Maximum
-            | MergeKind::LogReference
-            | MergeKind::SharedLog
-            | MergeKind::RangedSum => fa2_merge_weight(m, self, n, inputs),
+            MergeKind::Fa2 | MergeKind::LogReference | MergeKind::SharedLog | MergeKind::RangedSum => {
+                fa2_merge_weight(m, self, n, inputs)
+            }
             _ => flash_d_merge_weight(m, n, self.factor(n), inputs),
         }
     }
@@ -110,12 +101,6 @@ pub fn merge_node(
         let valid = m.input("valid", parts[0].valid);
         let [a_empty, b_empty] = m.input_each([("a_empty", parts[0].empty), ("b_empty", parts[1].empty)]);
         let [a_scalars, b_scalars] = scalar_inputs(m, &parts[0].scalars, &parts[1].scalars);
-        let overflows = parts.each_ref().map(|part| part.overflow);
-        let overflows: Vec<Wire> = ["a_overflow", "b_overflow"]
-            .into_iter()
-            .zip(overflows)
-            .filter_map(|(name, wire)| m.optional_input(name, wire))
-            .collect();
         let (a, b) = (m.inputs("a", &parts[0].o), m.inputs("b", &parts[1].o));
 
         m.reserve(&["weight"]);
@@ -126,14 +111,6 @@ pub fn merge_node(
         let (take_b, keep_a) = (m.register("a_empty_q", a_empty), m.register("b_empty_q", b_empty));
         let [empty] = m.call("both_empty", StateStepFunction {}, [take_b, keep_a]);
         let empty = m.register("empty_q", empty);
-        let overflow = match (weight.overflow, &overflows[..]) {
-            (Some(own), &[a, b]) => {
-                let [of_parts] = m.call(("overflow", 0), FlagOrFunction {}, [a, b]);
-                let of_parts = delay(m, ("overflow_q", 0), of_parts, 2);
-                Some(m.call(("overflow", 1), FlagOrFunction {}, [of_parts, own])[0])
-            }
-            _ => None,
-        };
         let mut o = Vec::new();
         for (g, (a, b)) in a.chunks(LANES_PER_GROUP).zip(b.chunks(LANES_PER_GROUP)).enumerate() {
             let shared = [("w", weight.w), ("upper", weight.upper), ("take_b", take_b), ("keep_a", keep_a)];
@@ -147,7 +124,6 @@ pub fn merge_node(
             valid: m.output("valid_out", valid_qq),
             empty: m.output("empty", empty),
             scalars: scalar_outputs(m, "", &weight.scalars),
-            overflow: m.optional_output("overflow_out", overflow),
             o: m.outputs("o", &o),
         }
     })

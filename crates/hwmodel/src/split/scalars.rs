@@ -14,8 +14,6 @@ pub struct State {
     /// FLASH-D: the log-sum-exp `lse` and, where the hold rule has a budget, what is left of it, `room`. FA2: the maximum
     /// `m` and the sum `l`.
     pub scalars: Signals,
-    /// A sum is beyond the range of the accumulators; only for kinds of merges that can overflow. Beside the scalars.
-    pub overflow: Option<Wire>,
     /// The d accumulators.
     pub o: Vec<Wire>,
 }
@@ -75,9 +73,6 @@ pub struct ScalarOutputs {
     pub w: Wire,
     /// The factor scales part a; if low, part b. Beside `w`.
     pub upper: Wire,
-    /// The sum is beyond the range of the accumulators; only for
-    /// [`MergeKind::Maximum`](super::lane::MergeKind::Maximum). Beside the scalars.
-    pub overflow: Option<Wire>,
 }
 
 /// Builds the unit that merges scalars: its ports, and `inside` what it computes.
@@ -98,7 +93,6 @@ pub(super) fn scalar_unit(
             scalars: scalar_outputs(m, "", &outputs.scalars),
             w: m.output("w", outputs.w),
             upper: m.output("upper", outputs.upper),
-            overflow: m.optional_output("overflow", outputs.overflow),
         }
     })
 }

@@ -80,13 +80,9 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
             delay(m, "saturated_q", saturated, merges + 1 + waits)
         });
         let overflows: Option<Vec<Wire>> = cores.iter().map(|core| core.o_overflow).collect();
-        let o_overflow = overflows.map(|overflows| match last.overflow {
-            // The merges can overflow themselves, and pass on the overflows of their parts.
-            Some(overflow) => delay(m, "overflow_q", overflow, 1 + waits),
-            None => {
-                let overflow = flag_tree(m, "overflows", &overflows);
-                delay(m, "overflow_q", overflow, merges + 1 + waits)
-            }
+        let o_overflow = overflows.map(|overflows| {
+            let overflow = flag_tree(m, "overflows", &overflows);
+            delay(m, "overflow_q", overflow, merges + 1 + waits)
         });
         let x = v_exponent.map(|exponent| {
             let exponent = m.register_if("v_exponent_q", q_valid, exponent);
@@ -149,7 +145,6 @@ fn merged(m: &mut Module, config: &SplitConfig, n: &Arc<Numerics>, cores: &[Core
     let of_core = |(core, o): (&CoreOutputs, &[Wire])| State {
         valid: core.o_valid,
         empty: core.o_empty.unwrap_or_else(|| panic!("{}: cores without masks", config.name())),
-        overflow: core.o_overflow.filter(|_| kind == MergeKind::Maximum),
         scalars: names.iter().copied().zip(core.state_scalars.iter().copied()).collect(),
         o: o.to_vec(),
     };

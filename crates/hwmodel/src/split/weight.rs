@@ -107,6 +107,6 @@ pub fn flash_d_merge_weight(
         if let Some(room) = room {
             scalars.set("room", m.register_if(("room_qq", 0), valid, room));
         }
-        ScalarOutputs { scalars, w, upper, overflow: None }
+        ScalarOutputs { scalars, w, upper }
     })
 }

@@ -1,8 +1,8 @@
 //! Names, limits and combinations of configurations.
 
 use flashd_spec::config::{
-    Accumulator, ArrayConfig, CoreConfig, DEFAULT_HOLD, Design, Dot, Fa2Variant, FlashDVariant, Hold,
-    LaneBits, SplitConfig, WrapperConfig, default_score_shift, without_digest,
+    Accumulator, ArrayConfig, CoreConfig, DEFAULT_HOLD, Design, Fa2Variant, FlashDVariant, Hold, LaneBits,
+    SplitConfig, WrapperConfig, default_score_shift, without_digest,
 };
 use flashd_spec::format::Format;
 
@@ -134,7 +134,6 @@ fn combinations_that_do_not_exist_are_refused() {
                 ..flash_d.clone()
             },
         ),
-        ("dot", CoreConfig { dot: Some(Dot::Fused), ..paper.clone() }),
         (
             "hold",
             CoreConfig { datapath: Fa2Variant::Literal.into(), hold: Some(Hold::Below(8.0)), ..fa2.clone() },

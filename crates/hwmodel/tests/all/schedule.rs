@@ -1,23 +1,22 @@
 //! Where the dot product has registers.
 
 use flashd_hwmodel::attention::schedule::FrontSchedule;
-use flashd_spec::config::Dot;
 
 #[test]
 fn every_schedule_has_the_registers_of_the_contract() {
-    for dot in [Dot::Tree, Dot::Fused] {
+    for schedule in [FrontSchedule::of_rounded_sums, FrontSchedule::of_exact_sums] {
         for levels in 1..=9 {
-            let s = FrontSchedule::new(dot, levels);
-            assert_eq!(s.registers(), levels as usize - 1, "{dot:?}, {levels} levels: {s:?}");
+            let s = schedule(levels);
+            assert_eq!(s.registers(), levels as usize - 1, "{levels} levels: {s:?}");
             // At most two levels without a register between them, from three levels on.
             let mut run = 0;
             for registered in &s.after_level {
                 run += 1;
-                assert!(run <= 2 || levels <= 2, "{dot:?}, {levels} levels: {s:?}");
+                assert!(run <= 2 || levels <= 2, "{levels} levels: {s:?}");
                 run = if *registered { 0 } else { run };
             }
         }
     }
-    assert_eq!(FrontSchedule::new(Dot::Tree, 6).after_level, [false, true, false, true, true, true]);
-    assert_eq!(FrontSchedule::new(Dot::Fused, 8).delays, 2);
+    assert_eq!(FrontSchedule::of_rounded_sums(6).after_level, [false, true, false, true, true, true]);
+    assert_eq!(FrontSchedule::of_exact_sums(8).delays, 2);
 }

@@ -6,7 +6,7 @@
 use crate::any::AnyConfig;
 use flashd_spec::config::{
     Accumulator, ArrayConfig, BUDGET_FRACTIONS, CoreConfig, D_RANGE, DEFAULT_MAX_KEYS,
-    DEFAULT_SCORE_INTEGER_BITS, Dot, Hold, KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths, PARTS_RANGE,
+    DEFAULT_SCORE_INTEGER_BITS, Hold, KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths, PARTS_RANGE,
     QUERIES_RANGE, SCORE_INTEGER_RANGE, SCORE_SHIFT_RANGE, Scale, SplitConfig, VALUE_LATENCY_RANGE, Values,
     WEIGHT_BITS_RANGE, WIDEST_LANE_SUM, WIDEST_LANE_VALUE, WIDEST_LANE_WEIGHT, WrapperConfig,
 };
@@ -116,7 +116,6 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
         q_scales: None,
         k_scales: None,
         v_scales: None,
-        dot: any(rng, &[None, Some(Dot::Tree), Some(Dot::Fused)]),
         lane: seldom(rng, 4, |rng| LaneBits {
             o: rng.random_range(8..=WIDEST_LANE_SUM),
             v: rng.random_range(4..=WIDEST_LANE_VALUE),

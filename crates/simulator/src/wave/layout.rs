@@ -3,21 +3,20 @@
 //! records.
 
 mod fa2;
-mod fa2_fixed;
-mod fa2_lazy;
+mod fa2_log;
 mod fa2_octaves;
 mod fa2_shared_log;
 mod flash_d;
 mod to_the_letter;
 
 use super::numbers::rows::{
-    self, EXPONENTIAL, EXPONENTIAL_FACTOR, FA2_LANE, FIXED_LANE, FIXED_OPERAND, FLOAT_LANE, FUSED_LANE,
-    LANE_FACTOR, LITERAL_LANE, LSE, MAXIMUM, RANGED_LANE, REFERENCE, ROUNDED_LANE, SHARED_LANE, SUM, WEIGHT,
+    self, EXPONENTIAL, EXPONENTIAL_FACTOR, FA2_LANE, FIXED_LANE, FIXED_OPERAND, FLOAT_LANE, LANE_FACTOR,
+    LITERAL_LANE, LSE, MAXIMUM, RANGED_LANE, REFERENCE, ROUNDED_LANE, SHARED_LANE, SUM, WEIGHT,
     WEIGHT_FACTOR,
 };
 use flashd_hwmodel::attention::schedule::FrontSchedule;
 use flashd_hwmodel::catalogue::{Stages, v_step_latency};
-use flashd_spec::config::{CoreConfig, Datapath, Dot, Fa2Variant, FlashDVariant};
+use flashd_spec::config::{CoreConfig, Datapath, Fa2Variant, FlashDVariant};
 use flashd_spec::numerics::Numerics;
 
 /// How a signal is drawn.
@@ -144,10 +143,6 @@ pub(super) fn kind(config: &CoreConfig) -> &'static WaveKind {
             stages: |config| flash_d::stages(config, flash_d::rounded_lane),
             numbers: &[LSE, WEIGHT, ROUNDED_LANE, FLOAT_LANE],
         },
-        FlashD(FlashDVariant::Fused) => &WaveKind {
-            stages: |config| flash_d::stages(config, flash_d::fused_lane),
-            numbers: &[LSE, WEIGHT_FACTOR, FUSED_LANE, FLOAT_LANE],
-        },
         FlashD(FlashDVariant::Ranged) => &WaveKind {
             stages: |config| flash_d::stages(config, flash_d::ranged_lane),
             numbers: &[LSE, LANE_FACTOR, WEIGHT_FACTOR, FIXED_OPERAND, RANGED_LANE],
@@ -163,18 +158,9 @@ pub(super) fn kind(config: &CoreConfig) -> &'static WaveKind {
             stages: fa2::stages,
             numbers: &[SHARED_LANE, FA2_LANE, FLOAT_LANE, EXPONENTIAL_FACTOR, MAXIMUM, SUM],
         },
-        Fa2(Fa2Variant::Fixed) => &WaveKind {
-            stages: fa2_fixed::maximum,
-            numbers: &[FIXED_LANE, EXPONENTIAL_FACTOR, REFERENCE, SUM],
-        },
-        Fa2(Fa2Variant::LogReference) => &WaveKind {
-            stages: fa2_fixed::logarithm,
-            numbers: &[FIXED_LANE, EXPONENTIAL_FACTOR, REFERENCE, SUM],
-        },
-        Fa2(Fa2Variant::LazyReference) => &WaveKind {
-            stages: fa2_lazy::stages,
-            numbers: &[fa2_lazy::LANE, SHARED_LANE, FLOAT_LANE, EXPONENTIAL_FACTOR, fa2_lazy::REFERENCE, SUM],
-        },
+        Fa2(Fa2Variant::LogReference) => {
+            &WaveKind { stages: fa2_log::stages, numbers: &[FIXED_LANE, EXPONENTIAL_FACTOR, REFERENCE, SUM] }
+        }
         Fa2(Fa2Variant::SharedLogReference) => &WaveKind {
             stages: fa2_shared_log::stages,
             numbers: &[fa2_shared_log::NUMBERS, FIXED_LANE, EXPONENTIAL_FACTOR, REFERENCE, SUM],
@@ -200,7 +186,7 @@ pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
         result.add(Bits, &[("o_saturated", "o_saturated: a score out of range")]);
     }
     if config.has_value_exponent() {
-        result.add(Bits, &[("o_overflow", "o_overflow: a value or l out of range")]);
+        result.add(Bits, &[("o_overflow", "o_overflow: a value out of range")]);
     }
     result.add_elements(config.dv(), |j| {
         let look = if j == 0 { Trace } else { Number };
@@ -212,11 +198,7 @@ pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
 
 /// Where the dot product is found below the core.
 fn dot_product(config: &CoreConfig) -> &'static str {
-    match (config.dot(), config.follows_the_paper()) {
-        (Dot::Fused, _) => "score.fused_0",
-        (Dot::Tree, false) => "score.dot_0",
-        (Dot::Tree, true) => "score.dot",
-    }
+    if config.follows_the_paper() { "score.dot" } else { "score.fused_0" }
 }
 
 fn query_and_key(config: &CoreConfig) -> Group {
@@ -239,9 +221,9 @@ fn query_and_key(config: &CoreConfig) -> Group {
     if config.has_value_exponent() {
         g.add(Bits, &[("v_exponent", "v_exponent: of the largest |v|")]);
     }
-    let product = match config.dot() {
-        Dot::Fused => |j| (format!("term_{j}.x"), format!("q[{j}] k[{j}] scale")),
-        Dot::Tree => |j| (format!("product_{j}.y"), format!("q[{j}] k[{j}]")),
+    let product = match config.follows_the_paper() {
+        false => |j| (format!("term_{j}.x"), format!("q[{j}] k[{j}] scale")),
+        true => |j| (format!("product_{j}.y"), format!("q[{j}] k[{j}]")),
     };
     g.add_elements(config.d, |j| {
         let (path, label) = product(j);
@@ -256,8 +238,7 @@ fn query_and_key(config: &CoreConfig) -> Group {
 }
 
 fn adder_tree(config: &CoreConfig) -> Group {
-    let levels = Numerics::new(config).tree_levels;
-    let schedule = FrontSchedule::new(config.dot(), levels);
+    let schedule = FrontSchedule::new(&Numerics::new(config));
     // Where nothing is registered, the tree shares its only stage with the score.
     let first = schedule.after_products as usize;
     let last = schedule.registers().saturating_sub(1);
@@ -275,9 +256,9 @@ fn adder_tree(config: &CoreConfig) -> Group {
         g.folds.push(("First, last, invalid".into(), flags.collect()));
     }
     // The fused tree has one level of modules a stage, the other one a level.
-    let steps: Vec<(u32, bool)> = match config.dot() {
-        Dot::Fused => schedule.stages(),
-        Dot::Tree => schedule.after_level.iter().map(|registered| (1, *registered)).collect(),
+    let steps: Vec<(u32, bool)> = match config.follows_the_paper() {
+        false => schedule.stages(),
+        true => schedule.after_level.iter().map(|registered| (1, *registered)).collect(),
     };
     let (mut tree, mut words, mut stage) = (format!("{}.tree_0", dot_product(config)), config.d, first);
     let mut folded = Vec::new();
@@ -319,28 +300,25 @@ fn score_rows(config: &CoreConfig) -> Vec<(&'static str, &'static str)> {
 
 /// From the dot product to the score.
 fn dot_rows(config: &CoreConfig) -> Vec<(&'static str, &'static str)> {
-    match (config.dot(), config.follows_the_paper()) {
-        (Dot::Fused, _) if config.encodings().has_significands() => &[
+    match config.encodings() {
+        _ if config.follows_the_paper() => {
+            &[("score.dot.dot", "dot product q k"), ("score.score", "score s")][..]
+        }
+        encodings if encodings.has_significands() => &[
             ("score.fused_0.total", "dot product q k scale"),
             ("score.base_2.multiplier", "significands of scales, log2(e)"),
             ("score.score", "score s, log2 units"),
         ],
-        (Dot::Fused, _) if config.encodings().is_exact() => &[
+        encodings if encodings.is_exact() => &[
             ("score.fused_0.total", "dot product q k"),
             ("score.base_2.multiplier", "q scale, k scale, log2(e)"),
             ("score.score", "score s, log2 units"),
         ],
-        (Dot::Fused, _) => &[
+        _ => &[
             ("score.fused_0.total", "dot product q k scale"),
             ("score.base_2.natural", "score, natural units"),
             ("score.score", "score s, log2 units"),
         ],
-        (Dot::Tree, false) => &[
-            ("score.dot_0.dot", "dot product q k"),
-            ("score.base_2.natural", "score, natural units"),
-            ("score.score", "score s, log2 units"),
-        ],
-        (Dot::Tree, true) => &[("score.dot.dot", "dot product q k"), ("score.score", "score s")][..],
     }
     .to_vec()
 }

@@ -39,7 +39,7 @@ use flashd_hwmodel::fa2::shared_log_reference::fine_reference_bits;
 use flashd_hwmodel::flash_d::fixed_lane::lane_factor_bits;
 use flashd_hwmodel::score::sum::sum_exponent_bits;
 use flashd_spec::bits::{ones, signed};
-use flashd_spec::config::{CoreConfig, Design, Dot, Hold};
+use flashd_spec::config::{CoreConfig, Design, Hold};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::{BIAS, Numerics};
 use rows::{BUDGET, FUSED_DOT, PORTS, Quantity, Row, SCORE};
@@ -271,12 +271,9 @@ fn without_index(part: &str) -> &str {
 /// The rows of a core.
 fn rows(config: &CoreConfig) -> Vec<Row> {
     let mut tables: Vec<&[Row]> = Vec::new();
-    if config.dot() == Dot::Fused {
-        tables.push(FUSED_DOT);
-    }
     // Where the paper is followed to the letter, the same names stand for floats of the format.
     if !config.follows_the_paper() {
-        tables.push(SCORE);
+        tables.extend([FUSED_DOT, SCORE]);
     }
     if matches!(config.hold(), Hold::Budget(_)) {
         tables.push(BUDGET);

@@ -3,7 +3,7 @@
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::selftest::{Expected, Stream, array, core, split_keys};
 use flashd_simulator::{Gaps, Reference, Scenario, VectorWriter, Workload, model_results, prepare, run};
-use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Dot, KINDS, SplitConfig};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, KINDS, SplitConfig};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::BIAS;
 use flashd_workload::{Bias, CausalAlign, load_dir, round_to};
@@ -16,7 +16,7 @@ fn cores(d: usize) -> Vec<CoreConfig> {
         for kind in KINDS {
             let plain = CoreConfig { bias: true, ..CoreConfig::with_datapath(kind.datapath, d, format) };
             cores.push(CoreConfig { masks: true, partial: plain.can_be_partial() && d > 2, ..plain.clone() });
-            cores.push(CoreConfig { dot: Some(Dot::Tree), value_latency: 3, ..plain.clone() });
+            cores.push(CoreConfig { value_latency: 3, ..plain.clone() });
             cores.push(plain);
         }
     }

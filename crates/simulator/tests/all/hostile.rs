@@ -3,7 +3,7 @@
 use flashd_golden::{Action, Head, Model, QueryResult};
 use flashd_simulator::{Engine, Gaps, Inputs, Outputs, Reference, Scenario, Workload, prepare, run};
 use flashd_spec::config::{
-    Accumulator, BUDGET_FRACTIONS, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Dot, Fa2Variant,
+    Accumulator, BUDGET_FRACTIONS, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Fa2Variant,
     FlashDVariant, Hold, LaneBits,
 };
 use flashd_spec::format::Format;
@@ -68,7 +68,7 @@ fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
             segments: Some(32),
             ..fa2.clone()
         },
-        CoreConfig { datapath: Fa2Variant::Fixed.into(), hold: Some(Hold::Below(3.0)), ..fa2.clone() },
+        CoreConfig { datapath: Fa2Variant::LogReference.into(), hold: Some(Hold::Below(3.0)), ..fa2.clone() },
         CoreConfig {
             datapath: Fa2Variant::LogReference.into(),
             lane: Some(LaneBits { o: 10, v: 8, w: 3 }),
@@ -117,8 +117,7 @@ fn saturated_scores_are_flagged() {
     // The eighth key of 8 has products that do not cancel. 176,777 is beyond 16 bits, 4,525 is not; products of 5,931,642 are too large.
     let cases = [(7, 80.0, 0), (8, 80.0, 0), (7, 500.0, 0), (8, 500.0, 1), (7, 4096.0, 7)];
     for format in [Format::BF16, Format::FP32] {
-        let fused = |config: &CoreConfig| config.dot() == Dot::Fused;
-        for config in designs(d, format).into_iter().filter(fused) {
+        for config in designs(d, format).into_iter().filter(|config| !config.follows_the_paper()) {
             for (keys, size, flagged) in cases {
                 let config = CoreConfig { masks: true, ..config.clone() };
                 let scenario =

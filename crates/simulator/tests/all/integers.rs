@@ -3,7 +3,7 @@
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::selftest::{Expected, Stream, core};
 use flashd_simulator::{Reference, Scenario, VectorWriter, model_results, prepare};
-use flashd_spec::config::{CoreConfig, Design, Fa2Variant, FlashDVariant, KINDS, Scale};
+use flashd_spec::config::{CoreConfig, Design, FlashDVariant, KINDS, Scale};
 use flashd_spec::format::{Format, Formats};
 use flashd_workload::load_dir;
 use std::path::Path;
@@ -61,10 +61,6 @@ fn what_cannot_be_is_refused_by_both_names() {
         refused(paper),
         "--format: int8 for q with --weight paper, which has every operation in one format of floats"
     );
-    let tree = CoreConfig { dot: Some(flashd_spec::config::Dot::Tree), ..int8() };
-    assert!(refused(tree).starts_with("--format: int8 for q with --dot tree"));
-    let fixed = CoreConfig { datapath: Fa2Variant::Fixed.into(), ..int8() };
-    assert!(refused(fixed).starts_with("--v-format: int8 with --fa2 fixed"));
     let o = int8().with_formats(Formats { o: Format::INT4, ..Format::INT8.into() });
     assert!(refused(o).starts_with("--o-format: int4 is of fewer than 8 bits; results are bf16"));
     let small_units = Format::int8_of_fraction(4);

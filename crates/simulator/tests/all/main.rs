@@ -8,7 +8,6 @@ mod array_partial;
 mod bias;
 mod hostile;
 mod integers;
-mod lazy;
 mod lockstep;
 mod masks;
 mod partial;

@@ -83,7 +83,6 @@ fn every_value_of_every_option_is_drawn() {
         ("o_format", text(format.map(Value::from).to_vec())),
         ("weight", words::<WeightUnit>()),
         ("fa2", words::<Fa2Variant>()),
-        ("dot", text(vec![Value::Null, "tree".into(), "fused".into()])),
         ("update", words::<Update>()),
         ("scales", text(scales.clone())),
         ("q_scales", text(scales.clone())),

@@ -3,7 +3,7 @@
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::VectorWriter;
 use flashd_simulator::selftest::{Expected, Stream, core};
-use flashd_spec::config::{CoreConfig, Datapath, Design, Dot, FlashDVariant, KINDS};
+use flashd_spec::config::{CoreConfig, Datapath, Design, FlashDVariant, KINDS};
 use flashd_spec::format::{Encodings, Format, Formats, Scale, Scales};
 use rayon::prelude::*;
 
@@ -63,7 +63,7 @@ fn all_of_them_in_lockstep() {
             }
         }
     }
-    assert!(count > 150, "{count}");
+    assert!(count > 130, "{count}");
 }
 
 #[test]
@@ -78,8 +78,6 @@ fn what_cannot_be_is_refused_by_both_names() {
     let k_scales = Some(Scale::Nvfp4);
     let refusal = refused(CoreConfig { k_scales, ..core(Format::FP8_E4M3) });
     assert_eq!(refusal, "--k-scales: nvfp4 with --k-format fp8-e4m3: its blocks are of fp4-e2m1");
-    let tree = CoreConfig { scales: mx, dot: Some(Dot::Tree), ..core(Format::FP8_E4M3) };
-    assert!(refused(tree).starts_with("--scales: mx for q with --dot tree"));
     let v = CoreConfig { v_scales: Some(Scale::Row), ..core(Format::FP8_E4M3) };
     assert!(refused(v).starts_with("--v-scales: row is a product with each element of v"));
     let paper = CoreConfig { datapath: FlashDVariant::Paper.into(), scales: mx, ..core(Format::FP8_E4M3) };

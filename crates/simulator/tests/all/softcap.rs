@@ -3,7 +3,7 @@
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::selftest::{Expected, Stream, array, core, split_keys};
 use flashd_simulator::{Gaps, Reference, Scenario, VectorWriter, Workload, model_results, prepare, run};
-use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Dot, KINDS, SplitConfig};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, KINDS, SplitConfig};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use flashd_workload::{load_dir, round_to};
@@ -17,7 +17,7 @@ fn cores(d: usize) -> Vec<CoreConfig> {
             let plain = CoreConfig::with_datapath(kind.datapath, d, format);
             let plain = CoreConfig { softcap: Some(cap), ..plain };
             cores.push(CoreConfig { masks: true, partial: plain.can_be_partial() && d > 2, ..plain.clone() });
-            cores.push(CoreConfig { bias: true, dot: Some(Dot::Tree), value_latency: 2, ..plain.clone() });
+            cores.push(CoreConfig { bias: true, value_latency: 2, ..plain.clone() });
             cores.push(plain);
         }
     }

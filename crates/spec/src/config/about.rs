@@ -83,10 +83,8 @@ pub static ABOUT: &[About] = &[
     is the first score plus whole octaves, so that the first key needs no product. It is the smallest FA2 that keeps the format's \
     range in every channel and adds up 65,536 keys. shared-log-reference ships for integers: the same recurrence without the exponents. \
     shared-scale ships for wider floats: the smallest FA2 with float lanes. separate-scale (or default) is the textbook's datapath, \
-    with multipliers of its own for the final scale. lazy-reference moves its reference only for a score more than 8 octaves above \
-    it, and then by whole octaves, as FlashAttention-4 does: rescaling o is an exponent less, rescaling l a shift. fixed has guard bits \
-    for the number of keys; log-reference scales by the exponent of l, which saves them. \
-    literal is what the paper draws: two exponentials, three multipliers a lane, everything in the format.",
+    with multipliers of its own for the final scale. log-reference has a multiplier of its own for the final scale, in fixed \
+    point: of all it takes the least power. literal is what the paper draws: two exponentials, three multipliers a lane, everything in the format.",
     },
     About {
         field: "update",
@@ -96,16 +94,7 @@ pub static ABOUT: &[About] = &[
     o never leaves the range of the values, so this takes no guard bits and no final scale; channels of any size have the same \
     precision, and nothing is loaded with q. fixed holds all lanes below one exponent that comes with q: it is 4 % smaller, and \
     wrong in channels far smaller than the largest. rounded rounds difference, product and sum one by one; fp32 ships with it, \
-    because its significand is wider than the fixed-point lanes. fused aligns once and rounds once, which cuts off more of o: its \
-    accumulator has the most bits, and for more than 4,096 keys it would need more than there are.",
-    },
-    About {
-        field: "dot",
-        group: Group::Core,
-        short: "",
-        why: "fused rounds every product once, to a fixed-point position below the score's last place, and adds \
-    integers: smaller than float adders, more accurate, and fast enough to leave the scalar path a cycle more at each end. tree \
-    rounds every product and every sum, which makes the errors of results 1.3 to 1.5 times as large. paper and literal have tree.",
+    because its significand is wider than the fixed-point lanes.",
     },
     About {
         field: "hold",
@@ -129,7 +118,7 @@ pub static ABOUT: &[About] = &[
         group: Group::Formats,
         short: "Format of q, k, v and o, such as fp8-e4m3 or int8",
         why: "Products are rounded once, and lanes keep the precision of the more precise of v and o. paper \
-    and literal have one format for everything; --dot tree has one for q and k.",
+    and literal have one format for everything.",
     },
     About { field: "q_format", group: Group::Formats, short: "", why: "" },
     About { field: "k_format", group: Group::Formats, short: "", why: "" },

@@ -20,8 +20,6 @@ pub enum FlashDVariant {
     Paper,
     /// [`Update::Rounded`].
     Rounded,
-    /// [`Update::Fused`].
-    Fused,
     /// [`Update::Fixed`].
     Fixed,
     /// [`Update::Ranged`].
@@ -41,13 +39,9 @@ pub enum Fa2Variant {
     /// As `SeparateScale`, but the lane's multiplier also applies the final scale. It is idle in the cycle after the last key, because the next step is a gap
     /// or a first key, which only loads v.
     SharedScale,
-    /// Fixed-point accumulator with guard bits for 65,536 keys. The reference is an integer power of two at or above the maximum, so that rescaling is a shift.
-    Fixed,
-    /// Fixed-point accumulator whose reference follows the exponent of l. l stays in [1, 2), so no guard bits are needed for more keys.
+    /// Fixed-point accumulator whose reference, a power of two, follows the exponent of l, so that rescaling is a shift. l stays in [1, 2), so no guard bits are needed
+    /// for the number of keys.
     LogReference,
-    /// The lanes of [`Fa2Variant::SharedScale`]. The reference moves by whole octaves, and only for a score more than [`LAZY_SLACK`] octaves above it, as in
-    /// FlashAttention-4: rescaling is a shift, and rare.
-    LazyReference,
     /// Fixed point as in [`Fa2Variant::LogReference`]; the lane's one multiplier also applies the final scale. The reference is the first score plus an
     /// integer, so that a first key has the exponential 1 and v enters without a product.
     SharedLogReference,
@@ -135,9 +129,6 @@ pub struct Kind {
     pub scalar: WidestScalar,
     /// The lane's multiplier also scales the result by 1/l.
     pub scales_in_lane: bool,
-    /// Octaves by which a score may exceed FA2's reference before the reference moves. Exponentials reach `2^slack`; l and the accumulators have that much more
-    /// range.
-    pub slack: u32,
 }
 
 /// The widest scalar of a state. Its width is [`Numerics::widest_scalar_bits`](crate::numerics::Numerics::widest_scalar_bits).
@@ -158,9 +149,6 @@ impl WidestScalar {
         }
     }
 }
-
-/// Slack of the lazy reference, as in FlashAttention-4: o and l are rescaled for a score more than 8 octaves, a factor of 256, above it.
-pub const LAZY_SLACK: u32 = 8;
 
 /// Widths of FLASH-D's fixed-point lanes for values and results of p significand bits and `2^G` keys: what `flashd size` finds in ASAP7 at 4 ns for 512, 4,096 and
 /// 65,536 keys, as functions of p and G. They keep the rule of equal error at 2 to N keys (`flashd_study::equal_error`; docs/theory/widths.md has the errors).
@@ -253,7 +241,6 @@ const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str, w
         ships: |_| false,
         scalar: WidestScalar::ScoreDifference,
         scales_in_lane: false,
-        slack: 0,
     }
 }
 
@@ -276,7 +263,6 @@ const fn fa2(variant: Fa2Variant, suffix: &'static str, words: &'static str) -> 
         ships: |_| false,
         scalar: WidestScalar::RunningSum,
         scales_in_lane: false,
-        slack: 0,
     }
 }
 
@@ -298,10 +284,6 @@ static FLASH_D_ROUNDED: Kind = Kind {
         "rounded",
         "Difference, product and sum rounded one by one",
     )
-};
-static FLASH_D_FUSED: Kind = Kind {
-    accumulator_guard: 2,
-    ..flash_d(FlashDVariant::Fused, Update::Fused, "fused", "One alignment, one rounding")
 };
 /// Ships for integers, which need no exponent per lane.
 static FLASH_D_FIXED: Kind = Kind {
@@ -339,27 +321,12 @@ static FA2_SHARED: Kind = Kind {
     ships: ships_float,
     ..fa2(Fa2Variant::SharedScale, "shared", "The lane's multiplier also does the final scale")
 };
-static FA2_FIXED: Kind = Kind {
-    arithmetic: Arithmetic::Fixed,
-    lane: fa2_fixed_lane,
-    sum_guard: 1,
-    ..fa2(Fa2Variant::Fixed, "fixed", "Fixed point, relative to the maximum")
-};
 /// The reference is whole octaves, so that equal scores add an exponential with a fraction, down to `2^-G`.
 static FA2_LOG_REFERENCE: Kind = Kind {
     arithmetic: Arithmetic::Fixed,
     lane: fa2_fixed_lane,
     sum_guard: 4,
     ..fa2(Fa2Variant::LogReference, "logref", "Fixed point, relative to the exponent of the running sum")
-};
-static FA2_LAZY_REFERENCE: Kind = Kind {
-    scales_in_lane: true,
-    slack: LAZY_SLACK,
-    ..fa2(
-        Fa2Variant::LazyReference,
-        "lazy",
-        "The shared scale's lanes; the reference moves rarely, by whole octaves: a shift",
-    )
 };
 /// Ships for integers: the smallest datapath of FA2. It loses nothing, because integers have no exponents.
 static FA2_SHARED_LOG_REFERENCE: Kind = Kind {
@@ -387,18 +354,15 @@ static FA2_RANGED: Kind = Kind {
 };
 
 /// All datapaths, in the order of lists.
-pub static KINDS: [&Kind; 13] = [
+pub static KINDS: [&Kind; 10] = [
     &FLASH_D_PAPER,
     &FLASH_D_ROUNDED,
-    &FLASH_D_FUSED,
     &FLASH_D_FIXED,
     &FLASH_D_RANGED,
     &FA2_SEPARATE,
     &FA2_LITERAL,
     &FA2_SHARED,
-    &FA2_FIXED,
     &FA2_LOG_REFERENCE,
-    &FA2_LAZY_REFERENCE,
     &FA2_SHARED_LOG_REFERENCE,
     &FA2_RANGED,
 ];
@@ -428,15 +392,12 @@ impl Datapath {
         match self {
             FlashD(FlashDVariant::Paper) => &FLASH_D_PAPER,
             FlashD(FlashDVariant::Rounded) => &FLASH_D_ROUNDED,
-            FlashD(FlashDVariant::Fused) => &FLASH_D_FUSED,
             FlashD(FlashDVariant::Fixed) => &FLASH_D_FIXED,
             FlashD(FlashDVariant::Ranged) => &FLASH_D_RANGED,
             Fa2(Fa2Variant::SeparateScale) => &FA2_SEPARATE,
             Fa2(Fa2Variant::Literal) => &FA2_LITERAL,
             Fa2(Fa2Variant::SharedScale) => &FA2_SHARED,
-            Fa2(Fa2Variant::Fixed) => &FA2_FIXED,
             Fa2(Fa2Variant::LogReference) => &FA2_LOG_REFERENCE,
-            Fa2(Fa2Variant::LazyReference) => &FA2_LAZY_REFERENCE,
             Fa2(Fa2Variant::SharedLogReference) => &FA2_SHARED_LOG_REFERENCE,
             Fa2(Fa2Variant::Ranged) => &FA2_RANGED,
         }

@@ -178,7 +178,6 @@ fn was_written(option: &CoreOption, core: &CoreConfig, given: &Value) -> bool {
         "weight" => vec![value::json(WeightUnit::Lse)],
         "fa2" => vec![value::json(Fa2Variant::SharedScale)],
         "update" => vec![value::json(Update::Fixed), value::json(shipped.update)],
-        "dot" => vec![value::json(Dot::Tree)],
         // The default before products and scores grew.
         "score_integer_bits" => vec![value::json(9), option.configured(&core.plain())],
         // The defaults before they followed the results.

@@ -75,7 +75,7 @@ impl CoreConfig {
 
     /// Most fraction bits of the state: the product of l and half of a factor is a 64-bit word.
     pub(super) fn widest_state_fraction(&self) -> u32 {
-        let l_integer = self.key_bits() + 1 + self.kind().slack;
+        let l_integer = self.key_bits() + 1;
         63u32.saturating_sub(l_integer + self.factor_significand().div_ceil(2))
     }
 
@@ -119,12 +119,12 @@ impl CoreConfig {
         if self.follows_the_paper() || self.accumulator == Some(Accumulator::Format) {
             return if bits == base.fraction_bits { base } else { base.accumulator(bits) };
         }
-        let (weight, sum) = (self.key_bits(), self.key_bits() + self.kind().slack);
+        let of_keys = self.key_bits();
         match self.fa2() {
-            None => base.with_least_weight(weight).accumulator(bits),
+            None => base.with_least_weight(of_keys).accumulator(bits),
             // An exponential of a key with next to no weight keeps a few bits.
-            Some(Fa2Variant::SeparateScale) => base.with_least_weight(weight + 3).sum(bits, sum),
-            Some(_) => base.sum(bits, sum),
+            Some(Fa2Variant::SeparateScale) => base.with_least_weight(of_keys + 3).sum(bits, of_keys),
+            Some(_) => base.sum(bits, of_keys),
         }
     }
 }

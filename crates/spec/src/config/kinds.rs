@@ -38,24 +38,12 @@ pub enum WeightUnit {
     Paper,
 }
 
-/// How the dot product is formed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Dot {
-    /// Every product and every sum is rounded to the format.
-    Tree,
-    /// Each product is rounded once, to a common fixed-point position; integers are added exactly.
-    Fused,
-}
-
 /// The output update of FLASH-D's log-sum-exp weight unit. The paper's weight unit has its own, with every operation in the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
     /// Float: `v - o`, the product with w and the sum are each rounded.
     Rounded,
-    /// Float: one alignment and one rounding of `o + w (v - o)`.
-    Fused,
     /// Fixed point relative to a power of two loaded with q.
     Fixed,
     /// Fixed point, each lane relative to the largest exponent of the values it has read.

@@ -21,10 +21,9 @@ impl CoreConfig {
     }
 
     /// Every variant at this vector length and format: FLASH-D's datapaths, those with fixed-point lanes also with the other value stage, then
-    /// FA2's datapaths, then both designs with a dot product in a tree.
+    /// FA2's datapaths.
     pub fn variants(d: usize, format: Format) -> Vec<CoreConfig> {
         let flash_d = CoreConfig::new(Design::FlashD, d, format);
-        let fa2 = CoreConfig::new(Design::Fa2, d, format);
         let of = |design: Design| {
             let kinds = KINDS.iter().filter(move |kind| kind.design == design);
             kinds.map(move |kind| CoreConfig::with_datapath(kind.datapath, d, format))
@@ -34,7 +33,6 @@ impl CoreConfig {
             all.extend(CoreConfig::staged_otherwise(d, format));
         }
         all.extend(of(Design::Fa2));
-        all.extend([&flash_d, &fa2].map(|c| CoreConfig { dot: Some(Dot::Tree), ..c.clone() }));
         all
     }
 

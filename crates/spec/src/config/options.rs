@@ -63,7 +63,7 @@ fn other(c: &CoreConfig, of: fn(Formats) -> Format) -> Value {
 }
 
 /// All options, in the order of names.
-pub static OPTIONS: [CoreOption; 33] = [
+pub static OPTIONS: [CoreOption; 32] = [
     CoreOption {
         field: "design",
         value_name: "DESIGN",
@@ -184,15 +184,6 @@ pub static OPTIONS: [CoreOption; 33] = [
             "only flash-d's weight unit lse has an update to choose; fa2's datapath is chosen with fa2",
         ),
         access: access::<Update>(|c| json(c.update()), |c| json(c.update()), with_the_datapath),
-        ..ROW
-    },
-    CoreOption {
-        field: "dot",
-        value_name: "DOT",
-        help: "The dot product",
-        applies: (|c| !c.follows_the_paper(), "paper and literal have every operation of it in the format"),
-        suffix: |c| Some(if c.dot() == Dot::Tree { "tree" } else { "fuseddot" }.into()),
-        access: access::<Dot>(|c| json(c.dot), |c| json(c.dot()), |c, v| set(&mut c.dot, v)),
         ..ROW
     },
     CoreOption {

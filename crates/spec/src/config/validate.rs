@@ -117,18 +117,6 @@ impl CoreConfig {
                     "which has every operation in one format of floats",
                 );
             }
-            if self.dot() == Dot::Tree && !["v", "o"].contains(&operand) {
-                return refused("dot", "tree", "which rounds every product to a format of floats");
-            }
-            // The sum of `fixed` alone can leave the lanes' range. It reports this with values beyond the exponent, which integers do not have.
-            if self.fa2() == Some(Fa2Variant::Fixed) && self.products().v.is_integer() {
-                return require(false, "v_format", || {
-                    format!(
-                        "{} with --fa2 fixed: take log-reference or shared-log-reference, whose sum stays in its range",
-                        formats.v
-                    )
-                });
-            }
         }
         let first = [("k_format", formats.k), ("v_format", formats.v), ("o_format", formats.o)];
         let other = first.into_iter().find(|(_, format)| *format != formats.q);
@@ -142,12 +130,7 @@ impl CoreConfig {
                 )
             });
         }
-        require(self.dot() != Dot::Tree || formats.k == formats.q, "k_format", || {
-            format!(
-                "{} beside {} (--q-format or --format) with --dot tree, which rounds every product to one format",
-                formats.k, formats.q
-            )
-        })
+        Ok(())
     }
 
     /// Checks the cap: above the score's own limit it would have no effect.
@@ -181,11 +164,6 @@ impl CoreConfig {
             })?;
             require(operand != "v" || scale != Scale::Row, field, || {
                 "row is a product with each element of v: take row-e8m0, or a scale a channel, which the host has".into()
-            })?;
-            require(operand == "v" || scale == Scale::None || self.dot() != Dot::Tree, field, || {
-                format!(
-                    "{scale_word} for {operand} with --dot tree, which rounds every product to one format"
-                )
             })?;
         }
         Ok(())

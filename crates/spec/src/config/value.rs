@@ -1,7 +1,7 @@
 //! Values of options: parsing, printing and JSON.
 
 use super::{
-    Accumulator, BUDGET_FRACTIONS, Design, Dot, Fa2Variant, Hold, KINDS, LaneBits, Scale, Update, WeightUnit,
+    Accumulator, BUDGET_FRACTIONS, Design, Fa2Variant, Hold, KINDS, LaneBits, Scale, Update, WeightUnit,
 };
 use crate::format::Format;
 use crate::number;
@@ -102,15 +102,6 @@ impl Choice for Fa2Variant {
 impl Choice for Update {
     fn all() -> Vec<(Self, &'static str)> {
         KINDS.iter().filter_map(|kind| Some((kind.update?, kind.words))).collect()
-    }
-}
-
-impl Choice for Dot {
-    fn all() -> Vec<(Self, &'static str)> {
-        vec![
-            (Dot::Tree, "Every product and sum rounded"),
-            (Dot::Fused, "Products aligned once, integer adders"),
-        ]
     }
 }
 

@@ -9,7 +9,7 @@ impl Numerics {
     pub fn scalar_fractions(&self, config: &CoreConfig) -> Vec<u32> {
         let of = |name: &&str| match (*name, config.fa2()) {
             ("room", _) => 0,
-            ("m", Some(Fa2Variant::Fixed | Fa2Variant::LogReference)) => 0,
+            ("m", Some(Fa2Variant::LogReference)) => 0,
             ("m", _) => self.score_fraction,
             _ => self.state_fraction,
         };

@@ -28,7 +28,7 @@ pub struct CoreErrors {
     pub least_cosine: Option<f64>,
     /// Roundings in the output lanes that saturated.
     pub saturated_roundings: u64,
-    /// Queries with a value or a sum beyond the range of fixed-point lanes.
+    /// Queries with a value beyond the range of fixed-point lanes.
     pub overflowed_queries: usize,
     /// Queries with a score, or a product of its sum, beyond the core's range.
     pub saturated_queries: usize,

@@ -9,9 +9,9 @@ use plotters::prelude::*;
 pub enum Marker {
     /// The shipped variant.
     Disc,
-    /// One of the float variants: `fused`, `separate`.
+    /// FA2 with a multiplier of its own for the final scale: `separate`.
     Triangle,
-    /// FLASH-D with every operation rounded, FA2 with a reference that moves seldom.
+    /// FLASH-D with every operation rounded.
     Bar,
     /// Fixed point.
     Square,
@@ -21,7 +21,7 @@ pub enum Marker {
     Right,
     /// After the paper.
     Cross,
-    /// A rounding tree as dot product.
+    /// Of formats alone.
     Down,
     /// FA2 in fixed point, each lane with an exponent.
     Up,
@@ -76,15 +76,14 @@ impl Marker {
     pub fn of(variant: &str) -> Marker {
         let has = |word: &str| variant.split('_').any(|part| part == word);
         match () {
-            _ if has("tree") => Marker::Down,
             _ if has("paper") || has("literal") => Marker::Cross,
             _ if has("logref") => Marker::Diamond,
             _ if has("sharedlog") => Marker::Right,
             // A shipped datapath has no word in its name: of FA2, one of the two has, and FLASH-D's is `flash_d_ranged` only where another one ships.
             _ if has("fa2") && (has("ranged") || has("shared")) => Marker::Up,
             _ if has("fixed") || has("ranged") => Marker::Square,
-            _ if has("fused") || has("separate") => Marker::Triangle,
-            _ if has("rounded") || has("lazy") => Marker::Bar,
+            _ if has("separate") => Marker::Triangle,
+            _ if has("rounded") => Marker::Bar,
             _ => Marker::Disc,
         }
     }

@@ -163,7 +163,7 @@ pub fn cores(d: usize, format: Format) -> [CoreConfig; 4] {
 }
 
 /// Every variant that computes in base 2.
-pub fn variants(d: usize, format: Format) -> [CoreConfig; 11] {
+pub fn variants(d: usize, format: Format) -> [CoreConfig; 8] {
     let [flash_d, _, fa2, _] = cores(d, format);
     // The default widths of fp32's lanes are beyond the limits.
     let lane = (format == Format::FP32).then_some(LaneBits { o: 28, v: 20, w: 12 });
@@ -171,13 +171,10 @@ pub fn variants(d: usize, format: Format) -> [CoreConfig; 11] {
     let variant = |variant: Fa2Variant| CoreConfig { datapath: variant.into(), ..fa2.clone() };
     [
         flash_d.clone(),
-        update(FlashDVariant::Fused),
         CoreConfig { lane, ..update(FlashDVariant::Fixed) },
         fa2.clone(),
         variant(Fa2Variant::SharedScale),
-        CoreConfig { lane, ..variant(Fa2Variant::Fixed) },
         CoreConfig { lane, ..variant(Fa2Variant::LogReference) },
-        variant(Fa2Variant::LazyReference),
         CoreConfig { lane, ..variant(Fa2Variant::SharedLogReference) },
         CoreConfig { lane, ..variant(Fa2Variant::Ranged) },
         CoreConfig { lane, ..update(FlashDVariant::Ranged) },

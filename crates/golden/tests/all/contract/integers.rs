@@ -22,16 +22,6 @@ pub fn floor_and_bit(x: i128, exponent: i32) -> (i128, i128) {
     }
 }
 
-/// The integer nearest to `x 2^exponent`, ties to even. For a large exponent any number beyond all limits.
-pub fn nearest_even(x: i128, exponent: i32) -> i128 {
-    let (floor, half) = floor_and_bit(x, exponent.min(90));
-    let below_half = match exponent {
-        -120..=-2 => x & ((1 << (-exponent - 1)) - 1),
-        _ => 0,
-    };
-    floor + i128::from(half == 1 && (below_half != 0 || floor & 1 == 1))
-}
-
 /// The value of a table at octave k and fraction f.
 pub fn look_up(table: &Table, k: u64, f: u64) -> i128 {
     let octave = k.min(u64::from(table.octaves) - 1) * u64::from(table.cells);

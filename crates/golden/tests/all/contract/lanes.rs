@@ -27,25 +27,6 @@ pub fn rounded(scalar: &Scalar, o: u64, v: u64, u: u64, upper: bool) -> u64 {
     sum.round(n.accumulator)
 }
 
-/// FLASH-D's fused update, on encodings.
-pub fn fused(scalar: &Scalar, o: u64, v: u64, (m, right): (i128, i128), upper: bool) -> u64 {
-    const GG: i128 = 3;
-    const J: i128 = 2;
-    let n = scalar.n;
-    let [p, pa, wm] =
-        [n.formats.v.precision(), n.accumulator.precision(), scalar.weight_bits()].map(i128::from);
-    // The value in a format with the accumulator's exponents.
-    let v = encode(n.value, decode(n.formats.v, v));
-    let ((sign_o, sig_o, e_o), (sign_v, sig_v, e_v)) = (fields(n.accumulator, o), fields(n.value, v));
-    let e_max = e_o.max(e_v);
-    let old = sign_o * down(sig_o << GG, e_max - e_o);
-    let new = sign_v * down(sig_v << (pa - p + GG), e_max - e_v);
-    let q = down(((new - old) * m) << J, wm - 1 + right);
-    let r = if upper { (new << J) - q } else { (old << J) + q };
-    let exponent = e_max - i128::from(n.accumulator.bias) - (pa - 1) - GG - J;
-    Dyadic { mantissa: r, exponent: exponent as i32 }.round(n.accumulator)
-}
-
 /// FLASH-D's fixed-point value, and whether it is too large.
 pub fn fixed_value(format: Format, v: u64, x: i128, bits: u32) -> (i128, bool) {
     let (sign, sig, field) = fields(format, v);
@@ -115,7 +96,7 @@ pub fn sum(scalar: &Scalar, o: i128, v: u64, x: i128, lane: (i128, i128, i128)) 
     }
     let down_by = i128::from(format.precision() + wm - 1) + (x - field) + right - half;
     let (floor, g) = floor_and_bit(sig * m, (i128::from(bits.o) - 1 - down_by) as i32);
-    let width = bits.o + if fa2 == Some(Fa2Variant::Fixed) { 16 } else { 2 };
+    let width = bits.o + 2;
     let new = down(o, delta) + sign * (floor + g);
     // Wraps to two's complement of `width` bits.
     ((new << (128 - width)) >> (128 - width), over)
@@ -129,21 +110,6 @@ pub fn scaled(scalar: &Scalar, o: u64, v: u64, (m, shift): (i128, i128), moved: 
     let (factor, addend) = if moved { (old, new) } else { (new, old) };
     let product = value(n.product, factor.mul(e).round(n.product));
     addend.add(product).round(n.accumulator)
-}
-
-/// An accumulator times `2^-delta`, on encodings; below the smallest normal number it is truncated to the quantum.
-fn rescaled(format: Format, o: u64, delta: i128) -> u64 {
-    let (sign, significand, field) = fields(format, o);
-    let field = field - delta;
-    let (kept, field) = match field {
-        1.. => (significand, field),
-        _ if format.subnormals == Subnormals::Flushed => (0, 1),
-        _ => (down(significand, 1 - field), 1),
-    };
-    let hidden = kept >> format.fraction_bits;
-    let magnitude =
-        ((field - 1 + hidden) << format.fraction_bits) | (kept & i128::from(format.fraction_mask()));
-    if kept == 0 { 0 } else { magnitude as u64 | if sign < 0 { format.sign_bit() } else { 0 } }
 }
 
 /// The lanes of a query: accumulators as encodings, or as two's complement numbers.
@@ -164,7 +130,6 @@ impl Lanes {
         let is_ranged = scalar.config.has_ranged_lanes();
         for ((o, e), &v) in self.o.iter_mut().zip(&mut self.e).zip(v) {
             let (bits, x) = (*o as u64, self.x);
-            let is_fixed = scalar.config.has_fixed_lanes();
             (*o, self.overflow) = match lane {
                 Lane::Hold => (*o, self.overflow),
                 Lane::Rounded { u, upper } => (rounded(scalar, bits, v, u, upper).into(), false),
@@ -175,16 +140,9 @@ impl Lanes {
                     let (v, _) = fixed_value(scalar.n.formats.v, v, *e, scalar.config.lane_bits().v);
                     (fixed(scalar, before, v, (m, right, x), upper), false)
                 }
-                Lane::Blend { m, right, upper, x } if is_fixed => {
+                Lane::Blend { m, right, upper, x } => {
                     let (v, over) = fixed_value(scalar.n.formats.v, v, self.x, scalar.config.lane_bits().v);
                     (fixed(scalar, *o, v, (m, right, x), upper), self.overflow | over)
-                }
-                Lane::Blend { m, right, upper, .. } => {
-                    (fused(scalar, bits, v, (m, right), upper).into(), false)
-                }
-                Lane::Shift { m, shift, delta } => {
-                    let o = rescaled(scalar.n.accumulator, bits, delta);
-                    (scaled(scalar, o, v, (m, shift), false).into(), false)
                 }
                 Lane::Scale { m, shift, moved } => (scaled(scalar, bits, v, (m, shift), moved).into(), false),
                 Lane::Sum { m, right, delta } if is_ranged => {
@@ -231,7 +189,7 @@ impl Lanes {
         let (r, right) = scalar.reciprocal();
         let vr = n.reciprocal.table.value_fraction;
         match config.fa2() {
-            Some(Fa2Variant::Fixed | Fa2Variant::LogReference) => {
+            Some(Fa2Variant::LogReference) => {
                 if o == 0 {
                     return 0;
                 }
@@ -256,7 +214,7 @@ impl Lanes {
                 let exponent = excess + unit + 2 - (wm as i32 - 1) - right as i32;
                 Dyadic { mantissa: o.signum() * (kept | 1) * m, exponent }.round(format)
             }
-            Some(Fa2Variant::SharedScale | Fa2Variant::LazyReference) => {
+            Some(Fa2Variant::SharedScale) => {
                 let wm = scalar.shared_bits();
                 // The exponent of l may be negative in the fixed-point variants only.
                 let (m, right) = significand(r, vr + 1, right.into(), wm);

@@ -9,9 +9,7 @@ mod scales;
 
 use crate::common::{any_finite, near_one, normal, rng, variants};
 use flashd_golden::{Action, Biases, Head, Model, QueryResult, decode};
-use flashd_spec::config::{
-    Accumulator, BUDGET_FRACTIONS, CoreConfig, Design, Dot, Hold, LaneBits, Lengths, Update,
-};
+use flashd_spec::config::{Accumulator, BUDGET_FRACTIONS, CoreConfig, Design, Hold, LaneBits, Lengths};
 use flashd_spec::format::{Format, Formats, Scale};
 use flashd_spec::numerics::{BIAS, BudgetNumerics, Numerics};
 use lanes::Lanes;
@@ -108,7 +106,7 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
     }
     let QueryResult { o: got, invalid: got_invalid, overflow: got_overflow, .. } = result;
     // Lanes that round every operation give zeros the signs of IEEE 754, which have their own tests.
-    let signed = config.has_fixed_lanes() || config.update() == Some(Update::Fused);
+    let signed = config.has_fixed_lanes();
     let bits = |o: &[u64]| -> Vec<u64> {
         o.iter().map(|&o| if signed || decode(formats.o, o) != 0.0 { o } else { 0 }).collect()
     };
@@ -121,7 +119,6 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
 fn vary(rng: &mut crate::common::Rng, config: &mut CoreConfig) {
     let f = config.products().lane_precision() - 1;
     config.segments = Some([4, 8, 16, 32][rng.random_range(0..4)]);
-    config.dot = [None, Some(Dot::Tree)][rng.random_range(0..2)];
     config.bias = rng.random_range(0..2) == 0;
     config.score_shift = [None, Some(0), Some(-7), Some(9), Some(40)][rng.random_range(0..5)];
     config.score_integer_bits = rng.random_range(5..=20);

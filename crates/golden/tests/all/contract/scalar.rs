@@ -1,9 +1,9 @@
 //! The scalar units' contract in wide integers, written directly from its formulas.
 
-use super::integers::{floor_and_bit, look_up, nearest_even, round_down, round_half_up, significand};
+use super::integers::{floor_and_bit, look_up, round_down, round_half_up, significand};
 use super::scales::operands;
 use crate::common::Dyadic;
-use flashd_spec::config::{CoreConfig, Design, Dot, Fa2Variant, Hold, Update};
+use flashd_spec::config::{CoreConfig, Design, Fa2Variant, Hold, Update};
 use flashd_spec::numerics::{BIAS, LOG2E, LOG2E_FRACTION, Numerics};
 
 /// What a step does in the lanes.
@@ -27,12 +27,6 @@ pub enum Lane {
         m: i128,
         shift: i128,
         moved: bool,
-    },
-    /// FA2 with a reference that moves rarely: `o 2^-delta + v e`, `e = m 2^-shift`.
-    Shift {
-        m: i128,
-        shift: i128,
-        delta: i128,
     },
     /// FA2 in fixed point.
     Sum {
@@ -84,24 +78,8 @@ impl<'a> Scalar<'a> {
     fn natural(&self, q: &[u64], k: &[u64]) -> (i128, bool) {
         let n = self.n;
         let (formats, fraction) = (n.formats, n.natural_fraction() as i32);
-        // The format that products are rounded to, which both operands have.
-        let format = formats.q;
         let limit = (1i128 << (n.score_integer as i32 + fraction)) - 1;
         let pairs = || q.iter().zip(k).map(|(&q, &k)| Dyadic::of(formats.q, q).mul(Dyadic::of(formats.k, k)));
-        if n.dot == Dot::Tree {
-            let mut level: Vec<u64> = pairs().map(|p| p.round(format)).collect();
-            while level.len() > 1 {
-                let add = |two: &[u64]| match two {
-                    [a, b] => Dyadic::of(format, *a).add(Dyadic::of(format, *b)).round(format),
-                    one => one[0],
-                };
-                level = level.chunks(2).map(add).collect();
-            }
-            let Dyadic { mantissa, exponent } = Dyadic::of(format, level[0]);
-            let magnitude = nearest_even(mantissa.abs(), exponent + n.score_shift + fraction);
-            let largest = level[0] & (format.sign_bit() - 1) == format.max_finite();
-            return (mantissa.signum() * magnitude.min(limit), magnitude >= limit || largest);
-        }
         let guard = n.dot_guard as i32;
         let width = n.term_bits() as i32 - 1;
         let shift = n.score_shift + fraction + guard;
@@ -180,9 +158,7 @@ impl<'a> Scalar<'a> {
         self.saturated |= saturated || of_bias || of_sum;
         match (self.config.design(), self.config.fa2()) {
             (Design::FlashD, _) => self.flash_d(s),
-            (_, Some(Fa2Variant::Fixed)) => self.fixed(s),
             (_, Some(Fa2Variant::LogReference)) => self.log_reference(s),
-            (_, Some(Fa2Variant::LazyReference)) => self.lazy_reference(s),
             (_, Some(Fa2Variant::SharedLogReference | Fa2Variant::Ranged)) => self.shared_log_reference(s),
             _ => self.fa2(s),
         }
@@ -304,33 +280,6 @@ impl<'a> Scalar<'a> {
         Outcome { s, x, w, upper: moved, lane: Lane::Scale { m, shift, moved }, overflow: false }
     }
 
-    fn fixed(&mut self, s: i128) -> Outcome {
-        let (n, fs) = (self.n, self.score_fraction());
-        let first = self.reference.is_none();
-        let ceiling = (s + (1 << fs) - 1) >> fs;
-        let old = self.reference.unwrap_or(ceiling);
-        let x = s - (old << fs);
-        if !first && self.holds(x, fs) {
-            return Self::held(s, x);
-        }
-        let new = old.max(ceiling);
-        let delta = new - old;
-        let (k, f) = self.argument((new << fs) - s, fs);
-        let wm = self.config.lane_bits().w;
-        let (m, right) = significand(look_up(&n.exp.exp, 0, f), n.exp.value_fraction + 1, k.into(), wm);
-        let addend = round_half_up(m << n.state_fraction, (i128::from(wm) - 1 + right) as i32);
-        self.l = ((self.l >> delta.min(100)) + addend).min((1 << n.sum_bits()) - 1);
-        self.reference = Some(new);
-        Outcome {
-            s,
-            x: if first { 0 } else { s - (new << fs) },
-            w: right << wm | m,
-            upper: delta > 0 && !first,
-            lane: Lane::Sum { m, right, delta },
-            overflow: self.l > 1 << (16 + n.state_fraction),
-        }
-    }
-
     fn log_reference(&mut self, s: i128) -> Outcome {
         let (n, fs) = (self.n, self.score_fraction());
         let first = self.reference.is_none();
@@ -357,31 +306,6 @@ impl<'a> Scalar<'a> {
             lane: Lane::Sum { m, right, delta },
             overflow: false,
         }
-    }
-
-    fn lazy_reference(&mut self, s: i128) -> Outcome {
-        let (n, fs, wm) = (self.n, self.score_fraction(), self.shared_bits());
-        // FlashAttention-4's threshold.
-        let slack = 8;
-        let first = self.reference.is_none();
-        let old = self.reference.unwrap_or(s);
-        let x = s - old;
-        if !first && self.holds(x, fs) {
-            return Self::held(s, x);
-        }
-        let delta = if x > slack << fs { x >> fs } else { 0 };
-        let new = old + (delta << fs);
-        let (k, f) = self.argument((slack << fs) - (s - new), fs);
-        let (m, right) = significand(look_up(&n.exp.exp, 0, f), n.exp.value_fraction + 1, k.into(), wm);
-        let shift = i128::from(wm) - 1 + right - slack;
-        let addend = round_half_up(m << n.state_fraction, shift as i32);
-        self.l = ((self.l >> delta.min(100)) + addend).min((1 << (25 + n.state_fraction)) - 1);
-        self.reference = Some(new);
-        let lane = match first {
-            true => Lane::Scale { m: 0, shift: 0, moved: true },
-            false => Lane::Shift { m, shift, delta },
-        };
-        Outcome { s, x, w: right << wm | m, upper: delta > 0, lane, overflow: false }
     }
 
     /// Significand bits of the factor of FA2's fixed-point lanes.

@@ -1,7 +1,7 @@
 //! Keys of given scores.
 
 use super::super::scaled;
-use flashd_spec::config::{CoreConfig, Dot};
+use flashd_spec::config::CoreConfig;
 use flashd_workload::{RowEncoding, ScaleRule, round_value, row_encodings};
 
 /// Axes that a score is spread over, and how much finer the last one is, where there is one to spare.
@@ -25,8 +25,8 @@ impl Rows {
         }
         let count = config.d.min(AXES);
         let mut axes = vec![1.0; count];
-        // Sums of a fused dot product keep what the format cannot hold in one number.
-        if config.dot() == Dot::Fused && count > 1 {
+        // Exact sums keep what the format cannot hold in one number.
+        if !config.follows_the_paper() && count > 1 {
             axes[count - 1] = FINER;
         }
         let one = f64::from(-config.score_shift()).exp2();

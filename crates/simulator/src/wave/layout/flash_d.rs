@@ -130,16 +130,6 @@ pub(super) fn rounded_lane(_: &CoreConfig, j: usize) -> Vec<Row> {
     ]
 }
 
-/// The rows of a lane with one rounding.
-pub(super) fn fused_lane(_: &CoreConfig, j: usize) -> Vec<Row> {
-    let lane = format!("group_0.lane_{j}");
-    vec![
-        number(format!("v_{j}"), format!("v[{j}]")),
-        number(format!("{lane}.old.o_before"), format!("o[{j}] before")),
-        number(format!("{lane}.step.o_next"), format!("next o[{j}]")),
-    ]
-}
-
 /// The rows of a fixed-point lane with an exponent of its own.
 pub(super) fn ranged_lane(config: &CoreConfig, j: usize) -> Vec<Row> {
     let lane = format!("group_0.lane_{j}");

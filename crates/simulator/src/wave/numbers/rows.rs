@@ -172,12 +172,10 @@ pub(in crate::wave) const REFERENCE: &[Row] = &[
     ("reference", Reference),
     ("reference_next", Reference),
     ("tau", Tau),
-    ("tau_q", Tau),
     ("delta", Bits),
     ("delta.x", Bits),
     ("delta.y", Bits),
     ("delta_q", Bits),
-    ("exp_delta_q", Bits),
 ];
 
 /// FA2's running sum and its reciprocal.
@@ -231,15 +229,6 @@ pub(in crate::wave) const ROUNDED_LANE: &[Row] = &[
     ("lane.side.base", Accumulator),
     ("lane.product.b", Inner),
     ("lane.product.y", Inner),
-];
-
-/// FLASH-D's lanes with one rounding.
-pub(in crate::wave) const FUSED_LANE: &[Row] = &[
-    ("lane.old.o", Accumulator),
-    ("o_before", Accumulator),
-    ("lane.step.v", Value),
-    ("lane.step.o", Accumulator),
-    ("lane.step.o_next", Accumulator),
 ];
 
 /// FA2's choice of operands and product; the default's scale.

@@ -6,7 +6,7 @@ use flashd_golden::{Action, Step};
 use flashd_hwmodel::catalogue::Stages;
 use flashd_simulator::{Inputs, Outputs, Workload};
 use flashd_spec::bits::signed;
-use flashd_spec::config::{CoreConfig, Design, Dot, Fa2Variant, LAZY_SLACK, Update, WeightUnit};
+use flashd_spec::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
 use flashd_spec::numerics::{Numerics, fixed_result_bits};
 
 /// Every port of every cycle.
@@ -115,15 +115,13 @@ impl Checks<'_> {
             (natural * std::f64::consts::LOG2_E - s).abs() < unit,
             "{at}: {natural} in base 2 is not {s}"
         );
-        if self.config.dot() == Dot::Fused {
-            let d = self.config.d;
-            let (q, k) = (&self.workload.queries[query].q, &self.workload.k.words()[key * d..(key + 1) * d]);
-            let dot: f64 = q.iter().zip(k).map(|(q, k)| fmt.value(*q) * fmt.value(*k)).sum();
-            let scaled = dot * power(n.score_shift);
-            let total = vcd.real("score.fused_0.total_real", cycle);
-            let unit = power(-((n.natural_fraction() + n.dot_guard) as i32));
-            assert!((total - scaled).abs() <= (d as f64 / 2.0 + 1.0) * unit, "{at}: {total} is not {scaled}");
-        }
+        let d = self.config.d;
+        let (q, k) = (&self.workload.queries[query].q, &self.workload.k.words()[key * d..(key + 1) * d]);
+        let dot: f64 = q.iter().zip(k).map(|(q, k)| fmt.value(*q) * fmt.value(*k)).sum();
+        let scaled = dot * power(n.score_shift);
+        let total = vcd.real("score.fused_0.total_real", cycle);
+        let unit = power(-((n.natural_fraction() + n.dot_guard) as i32));
+        assert!((total - scaled).abs() <= (d as f64 / 2.0 + 1.0) * unit, "{at}: {total} is not {scaled}");
         s
     }
 
@@ -171,15 +169,6 @@ impl Checks<'_> {
         let old = before.iter().copied().fold(f64::MIN, f64::max);
         let first = before.is_empty();
         let reference = match config.fa2() {
-            Some(Fa2Variant::Fixed) => {
-                if !first {
-                    assert_eq!(vcd.real("weight.reference_q.q_real", cycle), old.ceil(), "{at}");
-                }
-                let new = old.max(s).ceil();
-                assert_eq!(vcd.real("weight.reference.reference_next_real", cycle), new, "{at}");
-                assert_eq!(vcd.real("weight.reference.tau_real", cycle), new - s, "{at}");
-                new
-            }
             Some(Fa2Variant::LogReference | Fa2Variant::SharedLogReference) => {
                 let unit = power(-(Numerics::new(config).score_fraction as i32));
                 let old = vcd.real("weight.reference_q.q_real", cycle + 1);
@@ -204,20 +193,6 @@ impl Checks<'_> {
                 assert!((0.5..2.0).contains(&l), "{at}: sum {l}");
                 base + octaves("weight.decide.octaves_next")
             }
-            Some(Fa2Variant::LazyReference) => {
-                let unit = power(-(Numerics::new(config).score_fraction as i32));
-                let (slack, before) = (f64::from(LAZY_SLACK), vcd.real("weight.reference_q.q_real", cycle));
-                assert!(first || before == s - step.x as f64 * unit, "{at}: reference {before}");
-                let new = vcd.real("weight.reference.reference_next_real", cycle);
-                let right = match s - before {
-                    _ if first => s,
-                    x if x > slack => before + x.floor(),
-                    _ => before,
-                };
-                assert_eq!(new, right, "{at}");
-                assert_eq!(vcd.real("weight.reference.tau_real", cycle), slack - (s - new), "{at}");
-                new
-            }
             _ => {
                 let unit = self.fa2_unit();
                 if !first {
@@ -232,14 +207,10 @@ impl Checks<'_> {
         let held = step.action == Action::Hold;
         if !held {
             // Where the maximum moves, the default's exponential is the factor of the old output.
-            let exponent = if step.upper && !config.has_fixed_lanes() && config.kind().slack == 0 {
-                old - reference
-            } else {
-                s - reference
-            };
+            let exponent =
+                if step.upper && !config.has_fixed_lanes() { old - reference } else { s - reference };
             let e = vcd.real(&format!("{}_real", self.factor_path()), cycle + 2);
-            // The lazy reference's factors are relative to the largest.
-            let expected = (exponent - f64::from(config.kind().slack)).exp2();
+            let expected = exponent.exp2();
             assert!(
                 (e - expected).abs() <= 0.05 * expected + power(-9),
                 "{at}: e {e}, expected about {expected}"
@@ -263,16 +234,14 @@ impl Checks<'_> {
     /// Where the reciprocal of the sum is found.
     fn divider(&self) -> &'static str {
         match self.config.fa2() {
-            Some(Fa2Variant::LazyReference | Fa2Variant::SharedLogReference | Fa2Variant::Ranged) => {
-                "weight.reciprocal"
-            }
+            Some(Fa2Variant::SharedLogReference | Fa2Variant::Ranged) => "weight.reciprocal",
             _ => self.fa2_unit(),
         }
     }
 
     fn sum_path(&self) -> String {
         let unit = self.fa2_unit();
-        match self.config.has_fixed_lanes() || self.config.kind().slack > 0 {
+        match self.config.has_fixed_lanes() {
             true => unit.into(),
             false => format!("{unit}.sum"),
         }
@@ -295,10 +264,7 @@ impl Checks<'_> {
         let cycle = cycle + if config.design() == Design::FlashD { 3 } else { 2 };
         let significand = match (config.update(), config.fa2()) {
             _ if config.has_fixed_lanes() => Some(config.factor_significand()),
-            (Some(Update::Fused), _) => Some(fmt.precision()),
-            (_, Some(Fa2Variant::SharedScale | Fa2Variant::LazyReference))
-                if config.design() == Design::Fa2 =>
-            {
+            (_, Some(Fa2Variant::SharedScale)) if config.design() == Design::Fa2 => {
                 Some(fmt.fraction_bits + 4)
             }
             _ => None,

@@ -1,76 +1,21 @@
-//! The stages of FlashAttention-2 with a fixed-point accumulator: fixed and log-reference.
+//! The stages of FlashAttention-2 `log-reference`.
 
 use super::Look::{Bits, Number, Trace};
 use super::{Group, number, score_rows};
 use flashd_spec::config::CoreConfig;
 
 /// From the score to the final scale.
-fn stages(config: &CoreConfig, [score, exponential, sum]: [Group; 3]) -> Vec<Group> {
-    vec![score, exponential, sum, value(config), scale(config)]
+pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
+    vec![score(config), reference(config), distribution(config), value(config), scale(config)]
 }
 
-/// Those of `fixed`.
-pub(super) fn maximum(config: &CoreConfig) -> Vec<Group> {
-    stages(config, [maximum_score(config), maximum_exponential(config), maximum_sum(config)])
-}
-
-/// Those of `log-reference`.
-pub(super) fn logarithm(config: &CoreConfig) -> Vec<Group> {
-    stages(config, [log_score(config), log_reference(config), log_distribution(config)])
-}
-
-fn maximum_score(config: &CoreConfig) -> Group {
-    let mut g = Group::after_score(config, 0, "score and reference");
-    g.add(Bits, &[("weight.reference.update", "update (not held)")]);
-    g.add(Number, &score_rows(config));
-    g.add(
-        Number,
-        &[
-            ("weight.reference_q.q", "reference M, log2 units"),
-            ("weight.reference.reference_next", "next M = max(M, ceil(s))"),
-            ("weight.reference.tau", "tau = next M - s, log2 units"),
-        ],
-    );
-    g.add(Bits, &[("weight.reference.delta", "delta = next M - M")]);
-    g
-}
-
-fn maximum_exponential(config: &CoreConfig) -> Group {
-    let mut g = Group::after_score(config, 1, "exponential");
-    g.add(Bits, &[("weight.exp_update_q.q", "update (not held)"), ("weight.exp_delta_q.q", "delta")]);
-    g.add(Number, &[("weight.tau_q.q", "tau, log2 units")]);
-    g.add(Trace, &[("weight.exponential.e", "e = 2^-tau")]);
-    g
-}
-
-fn maximum_sum(config: &CoreConfig) -> Group {
-    let mut g = Group::after_score(config, 2, "running sum");
-    g.add(
-        Bits,
-        &[
-            ("weight.update_q.q", "update (not held)"),
-            ("weight.delta_q.q", "delta"),
-            ("weight.sum.overflow", "l is beyond the most keys"),
-        ],
-    );
-    g.add(
-        Number,
-        &[
-            ("weight.e_q.q", "e"),
-            ("weight.sum_q.q", "running sum l"),
-            ("weight.sum.sum_next", "next l = (l >> delta) + e"),
-        ],
-    );
-    g
-}
-
-fn log_score(config: &CoreConfig) -> Group {
+fn score(config: &CoreConfig) -> Group {
     let mut g = Group::after_score(config, 0, "score");
     g.add(Number, &score_rows(config));
     g
 }
 
-fn log_reference(config: &CoreConfig) -> Group {
+fn reference(config: &CoreConfig) -> Group {
     let mut g = Group::after_score(config, 1, "reference, exponential and running sum");
     g.add(Bits, &[("weight.decide.update", "update (not held)")]);
     g.add(
@@ -88,7 +33,7 @@ fn log_reference(config: &CoreConfig) -> Group {
     g
 }
 
-fn log_distribution(config: &CoreConfig) -> Group {
+fn distribution(config: &CoreConfig) -> Group {
     let mut g = Group::after_score(config, 2, "exponential to the lanes");
     g.add(Bits, &[("weight.update_q.q", "update (not held)"), ("weight.delta_q.q", "delta")]);
     g.add(Number, &[("weight.e_q.q", "e")]);

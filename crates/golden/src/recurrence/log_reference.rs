@@ -1,4 +1,4 @@
-//! FlashAttention-2 with fixed-point sums relative to a power of two, so that a shift rescales.
+//! FlashAttention-2 with fixed-point sums relative to a power of two that follows the exponent of l, so that a shift rescales.
 
 use super::fa2::divide;
 use super::{Decision, FixedScore, KeyScore, Recurrence};
@@ -7,32 +7,11 @@ use crate::lanes::{Division, SumOp};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{Numerics, ReciprocalNumerics};
 
-/// The power of two to which the sums are relative.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reference {
-    /// The smallest power of two not below the largest exponential. l and o grow with the number of keys.
-    Maximum,
-    /// The power of two that keeps l in [1, 2).
-    Sum,
-}
-
-/// Bits of the accumulator above the values' if the sum stays below 2.
+/// Bits of the accumulator above the values': l stays in [1, 2), and exponentials are below 2.
 pub(crate) const LOG_REFERENCE_GUARD_BITS: u32 = 2;
 
-impl Reference {
-    /// Bits of the accumulator above the values'.
-    pub(crate) fn guard_bits(self, key_bits: u32) -> u32 {
-        match self {
-            Reference::Maximum => key_bits,
-            Reference::Sum => LOG_REFERENCE_GUARD_BITS,
-        }
-    }
-
-    /// 1 if exponentials are relative to twice the reference, else 0. Those relative to the reference reach up to 2.
-    pub(crate) fn up(self) -> u32 {
-        u32::from(self == Reference::Sum)
-    }
-}
+/// Octaves of an exponential above its recorded factor: it is relative to twice the reference.
+pub(crate) const EXPONENTIAL_OCTAVES: u32 = 1;
 
 /// State of a query: the reference's exponent, an integer, and the sum (FL fraction bits).
 #[derive(Clone, Copy, Debug)]
@@ -41,17 +20,14 @@ pub(crate) struct Scaled {
     l: i64,
 }
 
-/// The variants `fixed` and `logref`.
+/// The variant `log-reference`.
 #[derive(Clone)]
-pub(crate) struct Fa2Fixed {
-    kind: Reference,
+pub(crate) struct LogReference {
     score: FixedScore,
     base2: Base2,
     reciprocal: ReciprocalNumerics,
     score_fraction: u32,
     state_fraction: u32,
-    key_bits: u32,
-    largest_sum: i64,
     hold: Option<i64>,
     /// Significand bits of the exponential.
     factor_bits: u32,
@@ -66,43 +42,30 @@ struct Change {
     e: Factor,
 }
 
-impl Fa2Fixed {
-    pub(crate) fn new(n: &Numerics, kind: Reference, factor_bits: u32) -> Self {
-        Fa2Fixed {
-            kind,
+impl LogReference {
+    pub(crate) fn new(n: &Numerics) -> Self {
+        LogReference {
             score: FixedScore::new(n),
             base2: Base2::new(n),
             reciprocal: n.reciprocal.clone(),
             score_fraction: n.score_fraction,
             state_fraction: n.state_fraction,
-            key_bits: n.key_bits,
-            largest_sum: (1 << n.sum_bits()) - 1,
             hold: n.hold_threshold.map(|t| -(t as i64)),
-            factor_bits,
+            factor_bits: n.factor_significand,
             // An integer from -2^IS to 2^IS, plus the octaves of l above that.
             reference_bits: n.score_integer + 2,
         }
     }
 
-    /// `2^-tau` for tau with FS fraction bits, and its addend to l, rounded half up.
+    /// `2^-tau` for tau with FS fraction bits, and twice that as an addend to l, rounded half up.
     fn exponential(&self, tau: i64) -> (Factor, i64) {
         let r = self.base2.reduce(tau as u64, self.score_fraction);
         let e = self.base2.exp_factor(r, self.factor_bits);
-        let places = e.shift() as i32 - self.kind.up() as i32 - self.state_fraction as i32;
+        let places = e.shift() as i32 - EXPONENTIAL_OCTAVES as i32 - self.state_fraction as i32;
         (e, round_half_up(e.m as i64, places))
     }
 
-    fn below_maximum(&self, state: Option<Scaled>, s: i64) -> Change {
-        let ceiling = (s + (1 << self.score_fraction) - 1) >> self.score_fraction;
-        let before = state.unwrap_or(Scaled { reference: ceiling, l: 0 });
-        let reference = before.reference.max(ceiling);
-        let delta = reference - before.reference;
-        let (e, addend) = self.exponential((reference << self.score_fraction) - s);
-        let l = (shifted(before.l, delta) + addend).min(self.largest_sum);
-        Change { state: Scaled { reference, l }, delta, e }
-    }
-
-    fn around_sum(&self, state: Option<Scaled>, s: i64) -> Change {
+    fn change(&self, state: Option<Scaled>, s: i64) -> Change {
         let floor = s >> self.score_fraction;
         let before = state.unwrap_or(Scaled { reference: floor, l: 0 });
         let jump = (floor - before.reference).max(0);
@@ -123,7 +86,7 @@ fn shifted(l: i64, delta: i64) -> i64 {
     l >> delta.min(63)
 }
 
-impl Recurrence for Fa2Fixed {
+impl Recurrence for LogReference {
     type State = Scaled;
     type Op = SumOp;
     type Ending = Division;
@@ -141,23 +104,14 @@ impl Recurrence for Fa2Fixed {
                 return (state, Decision::hold(s, x));
             }
         }
-        let change = match self.kind {
-            Reference::Maximum => self.below_maximum(state, s),
-            Reference::Sum => self.around_sum(state, s),
-        };
-        let op = SumOp { delta: change.delta.min(63) as u32, e: change.e, up: self.kind.up() };
+        let change = self.change(state, s);
+        let op = SumOp { delta: change.delta.min(63) as u32, e: change.e, up: EXPONENTIAL_OCTAVES };
         let w = change.e.record();
-        let decision = match (state, self.kind) {
-            (None, _) => Decision::load(s, w, op),
-            (Some(_), Reference::Maximum) => {
-                Decision::update(s, distance(change.state.reference), w, change.delta > 0, op)
-            }
-            (Some(old), Reference::Sum) => {
-                Decision::update(s, distance(old.reference), w, change.delta > 0, op)
-            }
+        let decision = match state {
+            None => Decision::load(s, w, op),
+            Some(old) => Decision::update(s, distance(old.reference), w, change.delta > 0, op),
         };
-        let overflow = change.state.l > 1 << (self.key_bits + self.state_fraction);
-        (change.state, Decision { overflow, ..decision })
+        (change.state, decision)
     }
 
     fn sum(&self, state: Scaled) -> Option<u64> {
