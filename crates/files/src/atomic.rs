@@ -28,7 +28,7 @@ pub struct AtomicFile {
     _name: Live,
 }
 
-/// A temporary file whose errors do not tell its name.
+/// A temporary file whose errors omit its name.
 struct Unnamed(NamedTempFile);
 
 impl Write for Unnamed {

@@ -41,7 +41,7 @@ pub fn read_text(path: &Path) -> Result<String> {
     String::from_utf8(read(path)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not text in UTF-8"))
 }
 
-/// What is wrong with JSON: the path of the field, the problem, line and column, as far as they are known.
+/// An error of JSON: the path of the field, the problem, line and column, as far as they are known.
 pub type JsonError = serde_path_to_error::Error<serde_json::Error>;
 
 /// Reads a value from JSON.

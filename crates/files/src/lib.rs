@@ -1,4 +1,4 @@
-//! Files that are either complete or absent: written beside their place under a temporary name, renamed
+//! Files that are either complete or absent: written next to their place under a temporary name, renamed
 //! when done. Devices, pipes and standard output receive the complete content in one copy. A run that is interrupted or
 //! fails leaves nothing half-written. After a kill, the next run that writes to the same folder removes its temporary
 //! files. And reading the files that a user names.
@@ -28,7 +28,7 @@ mod temporary;
 
 // Files that are complete or absent.
 pub use atomic::{AtomicFile, standard_output_taken, write};
-// Reading what a user names, with errors that name it.
+// Reading a user's files, with errors that name them.
 pub use input::{JsonError, from_json, from_value, open, read, read_text};
 // Folders to write to.
 pub use target::create_folder;

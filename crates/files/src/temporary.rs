@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 use tempfile::{NamedTempFile, TempDir};
 
-/// What the names of all temporary files and folders begin with.
+/// Prefix of the names of all temporary files and folders.
 pub(crate) const PREFIX: &str = ".flashd-";
-/// What they end with.
+/// Their suffix.
 pub(crate) const SUFFIX: &str = ".tmp";
 
 /// What this process has begun and not ended.
@@ -37,7 +37,7 @@ impl Drop for Live {
 /// A file of this process in a folder, locked, with the permissions of an ordinary file.
 pub(crate) fn file(folder: &Path) -> Result<(NamedTempFile, Live)> {
     clean(folder);
-    // Those of tempfile itself are private, and its errors speak of names that nobody gave.
+    // tempfile's are private, and its errors name files that no user gave.
     let ordinary = |name: &Path| File::options().read(true).write(true).create_new(true).open(name);
     loop {
         let mut live = entered(&LIVE);
@@ -87,7 +87,7 @@ impl TemporaryFolder {
     /// If it cannot be renamed.
     pub fn commit(self, path: &Path) -> Result<()> {
         std::fs::rename(self.folder.path(), path)?;
-        // What has another name now is not removed.
+        // A renamed file is not removed.
         let _ = self.folder.keep();
         // Closing the file would not do: a program that another thread is starting has the lock too until it runs.
         if let Some(lock) = &self.lock {
@@ -229,7 +229,7 @@ mod tests {
             (names(folder.path()), names(&target)),
             (vec!["made".to_string()], vec!["file".to_string()])
         );
-        // Nothing is put over what is there.
+        // Existing files are not overwritten.
         let making = TemporaryFolder::create_in(folder.path()).unwrap();
         assert!(making.commit(&target).is_err());
         assert_eq!(names(folder.path()), ["made"]);

@@ -1,4 +1,4 @@
-//! The cocotb bench beside a design, whose expectations come from the Python model.
+//! The cocotb bench of a design, whose expectations come from the Python model.
 
 use crate::GeneratedFile;
 
@@ -11,7 +11,7 @@ pub enum CocotbBench {
     Streams,
 }
 
-/// `<name>_cocotb.py` beside the design's manifest. It needs cocotb and the Python package `flashd`.
+/// `<name>_cocotb.py` next to the design's manifest. It needs cocotb and the Python package `flashd`.
 pub fn cocotb_file(name: &str, bench: CocotbBench) -> GeneratedFile {
     let (module, packages, what) = match bench {
         CocotbBench::Ports => ("bench", "cocotb", "every step and every result"),

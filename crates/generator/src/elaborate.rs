@@ -32,7 +32,7 @@ pub(crate) struct Child {
     pub name: String,
     /// Element of a vector of instances.
     pub index: Option<usize>,
-    /// What is instantiated.
+    /// The instantiated module.
     pub module: Module,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Module {
     pub children: Vec<Child>,
     /// RustHDL's description of the behaviour.
     pub code: Verilog,
-    /// Behind a clock gate.
+    /// Clocked through a clock gate.
     pub frozen: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors.
 
 use flashd_spec::config::ConfigError;
 
@@ -33,7 +33,7 @@ pub enum GenerateError {
         first: String,
         /// The other one.
         second: String,
-        /// What makes them incompatible, and what would be right.
+        /// The incompatibility, and the accepted values.
         how: &'static str,
     },
     /// A file could not be written.

@@ -288,7 +288,7 @@ fn state(config: &CoreConfig, n: &Numerics) -> StateEntry {
     StateEntry { logarithm_base: 2, scalars: scalars.zip(no_key).map(scalar).collect() }
 }
 
-/// Clock and I/O constraints. Ports are listed one by one: that is what every tool understands alike.
+/// Clock and I/O constraints. Ports are listed one by one: every tool understands that alike.
 fn constraints<C>(manifest: &Manifest<C>) -> String {
     let io = CLOCK_PERIOD_NS * EXTERNAL_SHARE;
     let clock = if manifest.ports.iter().any(|p| p.name == STREAM_CLOCK) { STREAM_CLOCK } else { "clk" };

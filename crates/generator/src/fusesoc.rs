@@ -2,10 +2,10 @@
 
 use crate::{GeneratedFile, WrapperManifest};
 
-/// Folder beside the wrapper that holds the bench and its packets, which `testbench/axis/packets.py` writes.
+/// Folder next to the wrapper that holds the bench and its packets, which `testbench/axis/packets.py` writes.
 pub(crate) const BENCH_FOLDER: &str = "tb";
 
-/// What the bench reads when it runs, in [`BENCH_FOLDER`].
+/// The files that the bench reads, in [`BENCH_FOLDER`].
 const PACKETS: [&str; 6] = ["q.hex", "k.hex", "v.hex", "o.hex", "r.hex", "s.hex"];
 
 /// `<name>.core`: the wrapper as a FuseSoC core, `flashd:axis:<name>:<version>`.

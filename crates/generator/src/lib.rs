@@ -50,9 +50,9 @@ pub use files::{
 };
 pub use prefix::{Prefix, PrefixError};
 pub use verilog::{Emission, GeneratedFile, Origin, Sources};
-// What they return, and how it gets to disk.
+// Emitted files, and writing them.
 pub use files::write_all;
-// What can go wrong, always by a mistake in a design's description or a file that cannot be written.
+// Errors, always by a mistake in a design's description or a file that cannot be written.
 pub use error::GenerateError;
 // The manifests that they write.
 pub use axis::{Stream, StreamSignal, WrapperManifest};

@@ -1,4 +1,4 @@
-//! What a program needs to know of an emitted design.
+//! The description of an emitted design for programs.
 
 use flashd_hwmodel::rtl::{Boundary, Circuit, DesignPort, boundaries};
 use flashd_spec::config::CoreConfig;
@@ -58,7 +58,7 @@ pub struct ModuleEntry {
     pub instances: usize,
 }
 
-/// What a program needs to know about an emitted core, or, with an [`ArrayConfig`](flashd_spec::config::ArrayConfig), about an array.
+/// The description of an emitted core for programs, or, with an [`ArrayConfig`](flashd_spec::config::ArrayConfig), about an array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest<C = CoreConfig> {
     /// Top module and file stem.
@@ -71,22 +71,22 @@ pub struct Manifest<C = CoreConfig> {
     /// The command line that wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The configuration: what the core has, and what of it is not left to a default.
+    /// The configuration: the fields of the core that are not left to a default.
     pub configuration: C,
     /// What follows from it for the rest, by the fields of a configuration.
     #[serde(default)]
     pub derived: serde_json::Map<String, serde_json::Value>,
-    /// What the names of its modules begin with: the name of the top, unless another prefix was asked for.
+    /// Prefix of the names of its modules: the name of the top, unless another prefix was asked for.
     #[serde(default)]
     pub prefix: String,
-    /// The Verilog files, that of the top module first.
+    /// The Verilog files, the top module's first.
     pub files: Vec<String>,
     /// SHA-256 of each of them, in the same order.
     #[serde(default)]
     pub sha256: Vec<String>,
     /// Ports of the top module.
     pub ports: Vec<Port>,
-    /// Cycles from an accepted last key to `o_valid`, in an array to that of the first result.
+    /// Cycles from an accepted last key to `o_valid`, in an array to the first result's.
     pub latency: u32,
     /// Cycles from an accepted key to its `v_step`.
     pub v_step_latency: u32,

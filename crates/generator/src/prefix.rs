@@ -19,7 +19,7 @@ pub enum Prefix {
     Plain,
 }
 
-/// The word that stands for an empty prefix.
+/// The word for an empty prefix.
 const NONE: &str = "none";
 /// The longest prefix. File names are limited to 255 bytes, and the longest names of modules have about 150.
 const LONGEST: usize = 64;

@@ -104,7 +104,7 @@ fn schedule<C>(manifest: &Manifest<C>) -> String {
     text
 }
 
-/// Stream wrappers: what is offered stays until it is taken.
+/// Stream wrappers: an offered beat stays until it is accepted.
 fn streams<C>(manifest: &Manifest<C>) -> String {
     let mut text = String::new();
     let names = || manifest.ports.iter().map(|port| port.name.as_str());

@@ -1,4 +1,4 @@
-//! A self-checking testbench beside a design, and its port list for the C++ harness.
+//! A self-checking testbench for a design, and its port list for the C++ harness.
 //!
 //! Both are printed from the [`Layout`] of the design's vectors, by which the vectors are written too. What the testbench compares
 //! inside the design it reads by hierarchical names, which are those that the generator gives.

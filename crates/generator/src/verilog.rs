@@ -31,7 +31,7 @@ pub struct Emission {
 /// Where emitted files come from, as they say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Git revision of the program; files do not tell an empty one.
+    /// Git revision of the program; an empty one is left out of files.
     pub revision: String,
     /// The command line, if there was one.
     pub command: Option<String>,
@@ -66,7 +66,7 @@ impl Emission {
         Emission { origin, ..Emission::default() }
     }
 
-    /// Names of a design's Verilog files, that of the top module first.
+    /// Names of a design's Verilog files, the top module's first.
     pub(crate) fn names(&self, emitted: &Emitted) -> Vec<String> {
         let top = emitted.top();
         let folder = match self.sources {

@@ -20,7 +20,7 @@ const TOP: i32 = 70;
 const HIGH: i32 = 14;
 /// Below the name.
 const LEGEND: &str = "filled: the beat passes; empty: it waits; grey: cycles that look alike, and how many";
-/// So many equal cycles and more are drawn as one.
+/// This number of equal cycles and more are drawn as one.
 const LONG: usize = 4;
 
 /// A column of the diagram: a cycle, or some equal ones.

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// The operands of a run of [`crate::Model`] or [`crate::VectorModel`]: queries, keys and values as encodings of their formats.
 ///
-/// [`Head::new`] sets what every run needs. Set the other fields by name: `Head { restored, ..Head::new(q, k, v, lengths) }`.
+/// [`Head::new`] sets the fields that every run needs. Set the other fields by name: `Head { restored, ..Head::new(q, k, v, lengths) }`.
 #[derive(Clone, Copy, Default)]
 pub struct Head<'a> {
     /// Queries, `[queries, d_k]`. With scales, the words of a query's scales follow its elements ([`CoreConfig::port_words`]).
@@ -34,7 +34,7 @@ pub struct Head<'a> {
     /// The biases, if any; only for cores with a bias.
     pub biases: Option<Biases<'a>>,
     /// The partial result that each query starts from, only for cores with partial results; if empty, no query has one. Restoring
-    /// is a step, [`crate::Action::Restore`], before those of the keys. The result's flags do not cover the restored keys.
+    /// is a step, [`crate::Action::Restore`], before the first key. The result's flags do not cover the restored keys.
     pub restored: &'a [Option<PartialState>],
     /// Keep every step in [`crate::QueryResult::steps`]. [`crate::VectorModel`] refuses this: it shows steps to a
     /// [`crate::Monitor`] and keeps none.

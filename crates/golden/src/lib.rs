@@ -1,6 +1,6 @@
 //! Golden models of attention: the algorithms in f64, and a bit-exact model of the hardware cores.
 //!
-//! [`Model`] computes what a core computes, bit for bit, from float operations of the machine rounded to the core's formats and from
+//! [`Model`] computes the results of a core, bit for bit, from float operations of the machine rounded to the core's formats and from
 //! integers. It shares only data (formats, widths, table coefficients) with the hardware description, so comparing the two checks the
 //! arithmetic of both. [`VectorModel`] has the same bits at the speed of whole workloads. Both take a [`Head`].
 //!
@@ -53,7 +53,7 @@ mod vector;
 pub mod f64_attention;
 pub mod family;
 
-// What a run takes, and what comes of it.
+// Inputs and results of a run.
 pub use head::{Biases, Head, Masked};
 pub use operand::{Operand, Source};
 pub use result::{Action, PartialState, QueryResult, Step, Take};
@@ -70,7 +70,7 @@ pub use vector::plain_attention;
 pub use round::{decode, encode, v_exponent};
 pub use rows::{exponent_of_values, values_exponent};
 
-// For tests of single parts: units as functions on encodings, single lanes, what the models are made of, slower carriers.
+// For tests of single parts: units as functions on encodings, single lanes, parts of the models, slower carriers.
 pub use carrier::Carriers;
 pub mod parts;
 pub use single::{fa2_fixed_lane, fixed_value, flash_d_fixed_lane, flash_d_lane, flash_d_ranged_lane};

@@ -232,7 +232,7 @@ impl Merge {
     }
 }
 
-/// One step of the lanes, with the accumulators of `a` as the old output and those of `b` as the values.
+/// One step of the lanes, with `a`'s accumulators as the old output and `b`'s as the values.
 fn step<L: Lanes>(
     lanes: &L,
     op: L::Op,

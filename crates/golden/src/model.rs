@@ -80,7 +80,7 @@ impl Model {
     }
 
     /// [`Model::run`] that hands over the steps as they are computed, and keeps none: `take` gets the next steps of each query, a piece
-    /// of the keys at a time. The queries are computed side by side and should meet the same keys. Returns `None` after `take`
+    /// of the keys at a time. Queries run in parallel and should see the same keys. Returns `None` after `take`
     /// returned false.
     ///
     /// # Panics

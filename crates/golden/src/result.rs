@@ -1,6 +1,6 @@
 //! The output of a run: results of queries, their steps, and partial results.
 
-/// What a step did with the output.
+/// The effect of a step on the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// `o = v`: a first key, or the paper's static rule. A -0 becomes +0, except in `paper`, `literal` and FA2's float lanes with one
@@ -34,7 +34,7 @@ pub struct Step {
     /// `lse`: the factor is `1 - w` and scales the old output (`x >= 0`). FA2: the maximum moved, with the same
     /// effect; `logref` and `sharedlog`: the reference moved. False for first keys, and always in `paper` and `literal`.
     pub upper: bool,
-    /// What the step did with the output.
+    /// Its effect on the output.
     pub action: Action,
     /// FA2's sum after the step, with FL fraction bits, in `literal` an encoding. Only with
     /// [`Model::with_sums`](crate::Model::with_sums); `None` if the step saw no key.
@@ -48,7 +48,7 @@ pub type Take<'a> = &'a mut dyn FnMut(Vec<Vec<Step>>) -> bool;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartialState {
     /// The scalars of [`CoreConfig::state_scalars`](flashd_spec::config::CoreConfig::state_scalars); a missing second one is 0.
-    /// FLASH-D: the log-sum-exp L (two's complement, FL fraction bits), and what is left of the hold rule's budget. FA2: the maximum
+    /// FLASH-D: the log-sum-exp L (two's complement, FL fraction bits), and the rest of the hold rule's budget. FA2: the maximum
     /// or reference (two's complement, FS fraction bits; in `logref` an integer) and the sum l (FL fraction bits).
     pub scalars: [u64; 2],
     /// The d_v accumulators. Float lanes: encodings of the accumulator's format. Fixed-point lanes: two's complement, relative to

@@ -9,7 +9,7 @@ use flashd_spec::numerics::Numerics;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Words behind the elements of a query or key: 2, its [`VectorScale`], if scales multiply whole scores, else 0.
+/// Words after the elements of a query or key: 2, its [`VectorScale`], if scales multiply whole scores, else 0.
 pub(crate) fn tail_words(n: &Numerics) -> usize {
     if n.is_exact() || n.has_significands() { 2 } else { 0 }
 }
@@ -35,7 +35,7 @@ impl VectorScale {
         }
     }
 
-    /// Reads the words behind a vector's elements.
+    /// Reads the words after a vector's elements.
     pub(crate) fn in_words(words: &[u64]) -> VectorScale {
         VectorScale { significand: words[0], exponent: words[1] as i32 }
     }
@@ -55,7 +55,7 @@ pub(crate) fn any_special(format: Format, row: &[u64]) -> bool {
 }
 
 impl Rows<'_> {
-    /// Whether the first vector makes a query invalid; `format` is that of the elements.
+    /// Whether the first vector makes a query invalid; `format` is the elements'.
     pub(crate) fn first_is_special(&self, format: Format) -> bool {
         self.special.as_ref().map_or_else(|| any_special(format, &self.words), |special| special[0])
     }
@@ -172,7 +172,7 @@ impl Layout {
         }
     }
 
-    /// The encodings of the scales behind the elements.
+    /// The encodings of the scales after the elements.
     fn scales(&self, row: &[u64]) -> Vec<u64> {
         let Some(format) = self.scale.format() else { return Vec::new() };
         let number = |i| packed(&row[self.d..], self.format.width(), format.bits(), i);

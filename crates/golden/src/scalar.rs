@@ -90,7 +90,7 @@ impl Scalar {
     }
 
     /// `sigmoid(-t)` for a negative argument, else `1 - sigmoid(-t)` with two guard bits, rounded to the format.
-    /// Used by the stand-alone sigmoid unit only.
+    /// Only for the separate sigmoid unit.
     pub(crate) fn sigmoid_of(&self, negative: bool, r: Reduced) -> f64 {
         let h = lookup(&self.exp.sigmoid, r);
         if negative {

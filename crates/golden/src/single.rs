@@ -34,7 +34,7 @@ pub fn flash_d_lane(config: &CoreConfig) -> Box<dyn Fn(u64, u64, u64, bool) -> u
     }
 }
 
-/// A lane of floats, with the operation that a recorded factor and its side stand for.
+/// A lane of floats, with the operation of a recorded factor and its side.
 fn lane<L: Lanes<Output = f64>>(
     lanes: L,
     accumulator: Format,

@@ -1,4 +1,4 @@
-//! The model one step at a time, for callers that do not have all keys of a query at once, such as a scoreboard beside a simulation.
+//! The model one step at a time, for callers that do not have all keys of a query at once, such as a scoreboard of a simulation.
 //!
 //! It has the recurrence and lanes of [`Model::run`] in the widest carriers, which are exact whatever values follow.
 

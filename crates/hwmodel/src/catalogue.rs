@@ -59,7 +59,7 @@ const FLASH_D_STAGED_FIXED: CoreKind = CoreKind {
     ..FLASH_D_FIXED
 };
 
-/// FLASH-D with ranged lanes: fixed point, each lane with an exponent of its own.
+/// FLASH-D with ranged lanes: fixed point, each lane with an exponent.
 const FLASH_D_RANGED: CoreKind = CoreKind {
     doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o) in fixed point, each lane relative to its own exponent, one key a cycle.",
     lanes: &ranged_lane::RANGED,
@@ -232,7 +232,7 @@ pub fn core_at_port(
     core::core(around, name, kind(config), config, n, inputs, at_port)
 }
 
-/// Builds the core of a configuration as a circuit of its own.
+/// Builds the core of a configuration as a circuit.
 ///
 /// # Errors
 /// If the configuration is not valid.

@@ -37,7 +37,7 @@
 //! # Ok::<(), flashd_spec::config::ConfigError>(())
 //! ```
 
-// Readers of these pages have the source beside them, so links to private items are useful.
+// Readers of these pages also read the source, so links to private items are useful.
 #![allow(rustdoc::private_intra_doc_links, rustdoc::redundant_explicit_links)]
 
 pub mod arith;

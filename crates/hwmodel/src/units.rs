@@ -65,7 +65,7 @@ impl FormatUnit {
         matches!(self, FormatUnit::Add | FormatUnit::Sub | FormatUnit::Mul | FormatUnit::Max)
     }
 
-    /// The result for two canonical operands, each in a format of its own, rounded to the format `y`.
+    /// The result for two canonical operands, each in its format, rounded to the format `y`.
     fn of_two<W: Word>(self, (fa, a): (Format, &W), (fb, b): (Format, &W), y: Format) -> W {
         match self {
             FormatUnit::Add => arith::add(fa, a, fb, b, y),
@@ -215,7 +215,7 @@ function! {
 pub type Operation = FormatUnit;
 
 function! {
-    /// An operation on two canonical operands, each in a format of its own, rounded to a third format.
+    /// An operation on two canonical operands, each in its format, rounded to a third format.
     pub struct MixedFunction { operation: Operation, a_format: Format, b_format: Format, y_format: Format }
     name(this) = {
         let operation = this.operation.name();
@@ -253,7 +253,7 @@ impl MixedFunction {
 }
 
 function! {
-    /// Rounds an accumulator or product to another format, such as that of the result.
+    /// Rounds an accumulator or product to another format, such as the result's.
     pub struct ConvertFunction { from: Format, to: Format }
     name(this) = format!("{}_to_{}", this.from.ident(), this.to.ident());
     doc = format!("y = a, rounded from {} to {}.", this.from, this.to);

@@ -154,7 +154,7 @@ pub struct Layout {
     pub clocked: bool,
     /// Ports in the order of a line.
     pub fields: Vec<Field>,
-    /// The quantities inside the cores, behind the ports; empty if only ports are compared.
+    /// The quantities inside the cores, after the ports; empty if only ports are compared.
     pub inside: Vec<InsideField>,
     /// The number of digits of a line.
     pub digits: usize,

@@ -119,7 +119,7 @@ impl Attention for RecordHeads {
     }
 }
 
-/// Steps of a core and those that held.
+/// Steps of a core, and its held steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Held {
     /// Pairs of a query and a key.
@@ -202,7 +202,7 @@ impl CoreAttention {
         &self.held
     }
 
-    /// Forgets what was counted.
+    /// Resets the counts.
     pub fn clear_held(&mut self) {
         self.held.fill(Held::default());
     }

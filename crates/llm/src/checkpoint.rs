@@ -41,12 +41,12 @@ impl Config {
         self.dim / self.heads
     }
 
-    /// Length of a layer's keys: those of all kv heads.
+    /// Length of a layer's keys, of all kv heads together.
     pub fn kv_dim(&self) -> usize {
         self.kv_heads * self.head_size()
     }
 
-    /// Reads the header and says what is wrong with it.
+    /// Reads and checks the header.
     fn of_header(header: [i32; 7]) -> Result<Config, String> {
         let [dim, hidden, layers, heads, kv_heads, vocab, context] = header;
         // Newer exports begin with a magic number and a version.
@@ -155,7 +155,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Reads a file. Its length must be exactly that of the shape in its header; nothing is allocated before that
+    /// Reads a file. Its length must match the shape in its header exactly; nothing is allocated before that
     /// is certain.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What is wrong with a file.
+//! Errors of files.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,12 +15,12 @@ pub enum LlmError {
         /// Its explanation.
         error: io::Error,
     },
-    /// The file is not what it should be.
+    /// The file is not of the expected kind.
     #[error("{}: {problem}", path.display())]
     Unusable {
         /// The file.
         path: PathBuf,
-        /// What is wrong and what would be right.
+        /// The error and the accepted values.
         problem: String,
     },
     /// The model has a size that the core cannot have, or a scale that it cannot apply.

@@ -109,9 +109,9 @@ pub struct Difference {
     pub reference: usize,
     /// The other one's.
     pub other: usize,
-    /// By how much the reference's logits favour its choice.
+    /// The margin of the reference's logits for its choice.
     pub reference_gap: f64,
-    /// By how much the other one's favour the other.
+    /// The margin of the other logits for the other choice.
     pub other_gap: f64,
 }
 

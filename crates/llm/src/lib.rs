@@ -41,5 +41,5 @@ pub use tokenizer::{BOS, Tokenizer};
 pub use runner::Runner;
 // Who computes its attention.
 pub use attention::{Attention, CoreAttention, F32Attention, Heads, Held, RecordHeads};
-// What is done with it.
+// Generation and comparison.
 pub use generate::{Comparison, Difference, Generation, Perplexity, compare, generate, perplexity};

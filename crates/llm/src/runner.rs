@@ -60,7 +60,7 @@ impl<'a, A: Attention> Runner<'a, A> {
         &mut self.attention
     }
 
-    /// Gives back what does the attention.
+    /// Returns the attention.
     pub fn into_attention(self) -> A {
         self.attention
     }

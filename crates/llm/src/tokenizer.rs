@@ -163,7 +163,7 @@ impl Tokenizer {
     }
 }
 
-/// The byte that `<0x41>` stands for.
+/// The byte of `<0x41>`.
 fn byte_of(piece: &[u8]) -> Option<u8> {
     let digits = piece.strip_prefix(b"<0x")?.strip_suffix(b">")?;
     let digits = std::str::from_utf8(digits).ok().filter(|digits| digits.len() == 2)?;

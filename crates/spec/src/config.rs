@@ -1,4 +1,4 @@
-//! What a user chooses: the configurations of a core, an array, a split and a wrapper.
+//! The choices of a user: the configurations of a core, an array, a split and a wrapper.
 
 mod about;
 mod array;
@@ -66,14 +66,14 @@ pub struct CoreConfig {
     pub k_scales: Option<Scale>,
     /// Scale of values, if it differs from `scales`.
     pub v_scales: Option<Scale>,
-    /// Widths of fixed-point lanes; by default those of the datapath for these formats.
+    /// Widths of fixed-point lanes; by default the datapath's for these formats.
     pub lane: Option<LaneBits>,
-    /// FLASH-D with fixed-point lanes: v is aligned in a pipeline stage of its own. This costs a register per lane and shortens the clock period. The core then
+    /// FLASH-D with fixed-point lanes: v is aligned in a separate pipeline stage. This costs a register per lane and shortens the clock period. The core then
     /// requests the value a cycle earlier; the latency is unchanged.
     pub value_stage: Option<bool>,
     /// Keys can be masked: adds the port `k_mask`, and `o_empty` for a query with no unmasked key.
     pub masks: bool,
-    /// A query can start from a partial result in place of its first key, and the core outputs the state beside the result, so that keys can come in tiles.
+    /// A query can start from a partial result in place of its first key, and the core outputs the state with the result, so that keys can come in tiles.
     /// Requires `masks`, because `o_empty` marks a result without a state.
     pub partial: bool,
     /// Soft cap c of the scores, `c tanh(s / c)`, applied before the bias. It takes one stage and one cycle of latency.
@@ -83,11 +83,11 @@ pub struct CoreConfig {
     /// Cycles from `v_ren` to the value, 1 to 16: the round trip to the memory. Each cycle beyond the first adds a pipeline stage for the scalars that wait for
     /// the value, and a cycle of latency. The initiation interval stays 1.
     pub value_latency: u32,
-    /// The hold rule; by default that of the datapath.
+    /// The hold rule; by default the datapath's.
     pub hold: Option<Hold>,
-    /// Accumulator of float lanes; by default that of the datapath.
+    /// Accumulator of float lanes; by default the datapath's.
     pub accumulator: Option<Accumulator>,
-    /// Significand bits of the weight or exponential in float lanes; by default those of the format.
+    /// Significand bits of the weight or exponential in float lanes; by default the format's.
     pub weight_bits: Option<u32>,
     /// Segments of a PWL table (per octave if the range is reduced): 4, 8, 16 or 32; by default [`CoreConfig::segments`].
     pub segments: Option<u32>,
@@ -269,7 +269,7 @@ impl CoreConfig {
         Encodings { formats: self.formats(), scales: self.scales() }
     }
 
-    /// Formats of what the units multiply (elements with their scales) and of the result.
+    /// Formats of the operands (elements with their scales) and of the result.
     pub fn products(&self) -> Formats {
         self.encodings().products()
     }
@@ -279,12 +279,12 @@ impl CoreConfig {
         self.encodings().words(self.d, self.dv())
     }
 
-    /// Set if each lane has an exponent of its own beside its fixed-point accumulator.
+    /// Set if each lane has an exponent next to its fixed-point accumulator.
     pub fn has_ranged_lanes(&self) -> bool {
         self.kind().arithmetic == Arithmetic::Ranged
     }
 
-    /// Set if FLASH-D's fixed-point lanes align v in a stage of its own.
+    /// Set if FLASH-D's fixed-point lanes align v in a separate stage.
     pub fn value_stage(&self) -> bool {
         self.value_stage.unwrap_or(self.kind().value_stage)
     }
@@ -361,7 +361,7 @@ impl CoreConfig {
         self.kind().arithmetic == Arithmetic::Letter
     }
 
-    /// Width of an accumulator in a partial result. In ranged lanes the exponent field stands above the number.
+    /// Width of an accumulator in a partial result. In ranged lanes the exponent field occupies the upper bits.
     pub fn accumulator_bits(&self) -> u32 {
         match self.kind().arithmetic {
             Arithmetic::Fixed => self.lane_bits().o + self.sum_guard_bits(),

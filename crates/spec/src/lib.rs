@@ -1,4 +1,4 @@
-//! What the bit-exact model and the hardware share, and nothing else: formats, configurations, the widths and constants that follow from them, and the
+//! The common ground of the bit-exact model and the hardware, and nothing else: formats, configurations, the widths and constants that follow from them, and the
 //! coefficients of the tables. No datapath arithmetic is here.
 //!
 //! The model (`flashd-golden`) depends on this crate and not on the crate that describes the hardware, so they agree only if both compute the same. What they
@@ -24,7 +24,7 @@
 
 #![warn(unreachable_pub)]
 
-// What the user chooses.
+// Choices of the user.
 pub mod config;
 pub mod format;
 

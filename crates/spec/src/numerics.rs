@@ -55,7 +55,7 @@ fn vanished_octave(format: Option<Format>, state_fraction: u32) -> u32 {
     below_format.max(state_fraction + 2)
 }
 
-/// Fraction bits of the natural score beyond those of the base-2 score.
+/// Fraction bits that the natural score has beyond the base-2 score.
 pub const NATURAL_SCORE_GUARD_BITS: u32 = 2;
 /// Further fraction bits of the natural score if significands of scales multiply it.
 pub const SIGNIFICANDS_GUARD_BITS: u32 = 2;
@@ -108,7 +108,7 @@ pub struct Numerics {
     pub octave_bits: u32,
     /// Widths of fixed-point lanes; `None` for float lanes.
     pub lane: Option<LaneBits>,
-    /// Set if each fixed-point lane has an exponent of its own.
+    /// Set if each fixed-point lane has an exponent.
     pub ranged: bool,
     /// Set if FA2's reference follows the exponent of l, which stays below 2.
     pub log_reference: bool,
@@ -242,7 +242,7 @@ impl Numerics {
         }
     }
 
-    /// Integer bits of the fused dot product's terms: those of the largest product, but no more than [`PRODUCT_INTEGER_BITS`] and one more than the score.
+    /// Integer bits of the fused dot product's terms: enough for the largest product, but no more than [`PRODUCT_INTEGER_BITS`] and one more than the score.
     fn product_integer(&self) -> u32 {
         // Both significands are below 2.
         let largest = |format: Format| largest_exponent(format) - format.bias + 1;
@@ -256,9 +256,9 @@ impl Numerics {
         self.score_shift + (self.natural_fraction() + self.dot_guard) as i32
     }
 
-    /// Bits above a term that tell whether its product is too large; 0 if no product is.
+    /// Bits above a term that are set if its product is too large; 0 if no product is.
     ///
-    /// Normal products need one. Those of subnormal numbers have zeros above their leading one, and with a large [`Numerics::score_shift`] these zeros are above
+    /// Normal products need one. Products of subnormal numbers have zeros above their leading one, and with a large [`Numerics::score_shift`] these zeros are above
     /// the term although the product is not too large.
     pub fn term_spare(&self) -> u32 {
         let Formats { q, k, .. } = self.formats;
@@ -400,7 +400,7 @@ pub fn scaled_right(n: &Numerics) -> (i32, u32) {
 
 /// Format of FLASH-D's `v - o` and `w (v - o)`, [`UPDATE_GUARD_BITS`] finer than v and w.
 ///
-/// With gradual underflow the difference has a fixed ulp; it is kept as fine as that of a wider accumulator.
+/// With gradual underflow the difference has a fixed ulp; it is kept as fine as a wider accumulator's.
 pub fn difference_format(value: Format, weight: Format, accumulator: Format) -> Format {
     let relative = value.fraction_bits.max(weight.fraction_bits) + UPDATE_GUARD_BITS;
     value.intermediate(match value.subnormals {

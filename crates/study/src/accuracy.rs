@@ -1,4 +1,4 @@
-//! What makes up the error of a core: the format's rounding of the inputs, that of the result, and the datapath.
+//! The parts of the error of a core: the format's rounding of the inputs and of the result, and the datapath.
 //!
 //! ```text
 //!  q, k, v --f64 attention------------------------------------------------> exact
@@ -47,7 +47,7 @@ pub enum AccuracyError {
     Config {
         /// The core.
         core: String,
-        /// What is wrong with it.
+        /// Its error.
         error: ConfigError,
     },
     /// The hardware and its model differ, or the run could not be made.
@@ -68,7 +68,7 @@ pub struct CoreAccuracy {
     pub errors: CoreErrors,
     /// Its mean error over the mean input error; none where that is 0.
     pub over_input: Option<f64>,
-    /// Its mean error over that of the first FA2 core; none where there is none, or its error is 0.
+    /// Its mean error over the first FA2 core's; none where there is none, or its error is 0.
     pub over_fa2: Option<f64>,
     /// The hardware against the model on a sample; none where it was not asked for.
     pub hardware: Option<HardwareCheck>,
@@ -206,7 +206,7 @@ fn of_encodings(core: &CoreConfig, encodings: Encodings) -> Result<(), ConfigErr
     Err(ConfigError { field: "format", problem })
 }
 
-/// Scores of the rounded Q and K, for each query those of the keys that it sees.
+/// Scores of the rounded Q and K, for each query, of the keys that it sees.
 fn rounded_scores(encoded: &Encoded) -> Vec<Vec<f64>> {
     let (head, d) = (encoded.head, encoded.head.trace.attention.d);
     let [of_q, of_k, _] = row_encodings(encoded.encodings, ScaleRule::default());

@@ -1,5 +1,5 @@
 //! Errors where channels of V differ in size: trained models have some that are hundreds of times the others, and what errors are as a
-//! fraction of the head's max|v| hides what the small channels lose.
+//! fraction of the head's max|v| hides the errors of the small channels.
 
 use crate::accuracy::{AccuracyError, on_head};
 use crate::errors::Encoded;
@@ -20,7 +20,7 @@ pub const D: usize = 64;
 pub const KEYS: usize = 256;
 /// Seeds of the heads: each is [`with_outlier_channels`] of `attention_like(seed, KEYS, KEYS, D)`, causal.
 pub const SEEDS: std::ops::RangeInclusive<u64> = 1..=2;
-/// Query i in so many is used.
+/// One query in this number is used.
 const EVERY: usize = 4;
 
 /// How many channels are large.
@@ -57,7 +57,7 @@ pub struct ChannelErrors {
     pub mean: f64,
     /// The worst small channel of all heads.
     pub worst: f64,
-    /// The mean over that of the first FA2 core; none where there is none, or its error is 0.
+    /// The mean over the first FA2 core's; none where there is none, or its error is 0.
     pub over_fa2: Option<f64>,
 }
 
@@ -68,7 +68,7 @@ pub struct CoreChannels {
     pub core: String,
     /// Its configuration; the vector length is [`D`].
     pub configuration: CoreConfig,
-    /// Errors, by how many channels are large and by their factor.
+    /// Errors, by the number of large channels and by their factor.
     pub errors: Vec<ChannelErrors>,
 }
 

@@ -1,4 +1,4 @@
-//! Errors on equal scores: every key weighs 1/N, and what an update loses of a small weight adds up.
+//! Errors on equal scores: every key weighs 1/N, and the losses of updates with small weights add up.
 
 use flashd_golden::{Head, VectorModel, decode, exponent_of_values};
 use flashd_simulator::{Accuracy, Magnitudes};

@@ -25,7 +25,7 @@ fn queries(keys: usize) -> usize {
     if keys <= 1024 { 32 } else { 8 }
 }
 
-/// Queries of a head; those of one with equal scores are the same, and one is enough.
+/// Queries of a head. With equal scores all queries have the same result, and one is enough.
 const QUERIES_OF_A_HEAD: usize = 4;
 /// [`Data::draws`] that confirm a search. It tries dozens of narrow cores, and on one draw some keep the rule by chance.
 pub const CONFIRMING: usize = 5;
@@ -180,7 +180,7 @@ pub struct Data<'a> {
     pub lengths: Vec<usize>,
     /// Draws of synthetic heads, together for each kind and length. A search has one, its confirmation [`CONFIRMING`].
     pub draws: usize,
-    /// Recorded heads, those of each model one more kind.
+    /// Recorded heads; each model's are one more kind.
     pub recorded: &'a [Head],
     /// How the keys reach a core.
     pub parts: Parts,

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Encoded<'a> {
     pub(crate) head: &'a Head,
     pub(crate) encodings: Encodings,
-    /// With the scales behind the elements, where there are scales.
+    /// Elements, followed by scales if there are any.
     pub(crate) q: Vec<u64>,
     pub(crate) k: Vec<u64>,
     /// With every power of two worth trying for V, the one that fills the range most first.
@@ -103,12 +103,12 @@ impl<'a> Encoded<'a> {
         Encoded { parts, ..self }
     }
 
-    /// The number that an element of a result stands for, by its place in the result.
+    /// The number of an element of a result, by its place in the result.
     pub(crate) fn result(&self, scaling: &Scaling, i: usize, o: u64) -> f64 {
         self.channels.result(scaling, self.encodings.formats.o, i, o)
     }
 
-    /// The values in a scaling, with their scales behind them.
+    /// The values in a scaling, followed by their scales.
     pub(crate) fn values(&self, scaling: &Scaling) -> Rounded {
         let Attention { v, dv, .. } = &self.head.trace.attention;
         let [.., encoding] = row_encodings(self.encodings, scaling.rule);

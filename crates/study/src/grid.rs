@@ -25,7 +25,7 @@ pub enum GridError {
     NotAGrid {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Its description.
         problem: String,
     },
     /// An entry is not a configuration.
@@ -35,7 +35,7 @@ pub enum GridError {
         path: PathBuf,
         /// The entry, from 1.
         entry: usize,
-        /// What is wrong and what would be right.
+        /// The error and the accepted values.
         problem: String,
     },
 }
@@ -49,7 +49,7 @@ pub fn default_grid(d: usize, format: Format) -> Vec<CoreConfig> {
     let variants = cores.clone();
     for config in variants.iter().filter(|c| c.value_stage.is_none()) {
         if config.has_fixed_lanes() {
-            // Bits beyond p: those of FLASH-D's accumulator, and of v and w together. FA2 takes v as it is.
+            // Bits beyond p: of FLASH-D's accumulator, and of v and w together. FA2 takes v as it is.
             let (accumulators, factors): (&[u32], &[(u32, i32)]) = match config.design() {
                 Design::FlashD => (&[7, 10, 13, 16], &[(2, 0), (4, 0), (4, 1), (6, 1)]),
                 // A multiplier that also does the final scale has a factor of p + 2 bits at least.
@@ -77,7 +77,7 @@ pub fn default_grid(d: usize, format: Format) -> Vec<CoreConfig> {
     distinct(cores)
 }
 
-/// Drops cores that an earlier one already stands for.
+/// Drops duplicates of earlier cores.
 fn distinct(mut cores: Vec<CoreConfig>) -> Vec<CoreConfig> {
     let mut seen = HashSet::new();
     cores.retain(|core| seen.insert(core.name()));
@@ -246,7 +246,7 @@ pub fn count(value: &Value) -> Option<usize> {
     }
 }
 
-/// All values that a value with lists stands for, the last field changing fastest. `{"all": [...]}` stands for itself.
+/// All values that a value with lists expands to, the last field changing fastest. `{"all": [...]}` stands for itself.
 pub fn product(value: &Value) -> Vec<Value> {
     match value {
         Value::Object(fields) if is_kept_together(fields) => vec![value.clone()],

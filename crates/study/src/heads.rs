@@ -22,7 +22,7 @@ pub enum HeadsError {
         folder: PathBuf,
         /// The head.
         name: String,
-        /// The sizes that it has, and those that are needed.
+        /// Its sizes, and the required ones.
         problem: String,
     },
     /// A head's score scale is beyond the cores'.
@@ -35,10 +35,10 @@ pub enum HeadsError {
     },
 }
 
-/// What a model does to scores, in natural units.
+/// Operations of a model on scores, in natural units.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scores {
-    /// What they are capped by, `c tanh(s / c)`.
+    /// Their soft cap c, `c tanh(s / c)`.
     pub softcap: Option<f64>,
     /// ALiBi: the slope that the distance of query and key is multiplied by, and subtracted.
     pub alibi: Option<f32>,
@@ -55,9 +55,9 @@ pub struct Head {
     pub queries: Vec<usize>,
     /// Keys that each of them sees, from the first.
     pub lengths: Vec<usize>,
-    /// What the model does to scores.
+    /// Operations of the model on scores.
     pub scores: Scores,
-    /// What is added to them, in natural units.
+    /// Their addends, in natural units.
     bias: Bias,
     /// Safe softmax in f64 for each of them, on the data as given, `[queries, d_v]`.
     pub exact: Vec<f64>,
@@ -93,7 +93,7 @@ impl Head {
         Head { queries, lengths, scores: model, bias, exact, magnitudes: Magnitudes::of(a), trace }
     }
 
-    /// What the query at a place of the sample has added to the score of a key, as a core gets it: an encoding of [`BIAS`].
+    /// The addend of the score of a key for the query at a place of the sample, as a core gets it: an encoding of [`BIAS`].
     pub(crate) fn bias(&self, place: usize, key: usize) -> u64 {
         round_to(BIAS, self.bias.of(self.queries[place], key).into())
     }

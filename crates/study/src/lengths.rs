@@ -1,4 +1,4 @@
-//! Errors over the number of keys: on equal scores, and on scores spread as those of real heads.
+//! Errors over the number of keys: on equal scores, and on scores spread as in real heads.
 
 use crate::accuracy::{AccuracyError, MeanMax, on_head};
 use crate::equal;

@@ -4,7 +4,7 @@
 //!
 //! - A bit more of a width hardly ever makes an error larger. So a core that fails clearly ([`Rule::relaxed`]) rules out all cores that have no wider width.
 //!   A core that holds rules out all that cost more.
-//! - What a bit of a width costs depends little on the other widths. So costs are estimated as linear, from the costs of cores with one width narrower.
+//! - The cost of a bit of a width depends little on the other widths. So costs are estimated as linear, from the costs of cores with one width narrower.
 
 use crate::equal_error::{Judged, Rule};
 use flashd_spec::config::{Accumulator, CoreConfig, Design, LaneBits};
@@ -129,7 +129,7 @@ struct Point {
     cost: f64,
 }
 
-/// Cores with widths near those of a start.
+/// Cores with widths near a start's.
 pub struct Space {
     start: CoreConfig,
     widths: Vec<&'static Width>,
@@ -143,7 +143,7 @@ pub struct Holding {
     pub core: CoreConfig,
     /// Its errors.
     pub judged: Judged,
-    /// Its estimated cost less that of the start: negative if it is smaller.
+    /// Its estimated cost less the start's: negative if it is smaller.
     pub cost: f64,
 }
 
@@ -224,7 +224,7 @@ impl Space {
         if self.core(&narrower).validate().is_ok() { narrower } else { step(1) }
     }
 
-    /// Sets the estimated costs, from that of the start and those of its probes.
+    /// Sets the estimated costs, from the costs of the start and of its probes.
     pub fn price(&mut self, start: f64, probes: &[f64]) {
         /// Of the start's cost: of two cores of the same cost the narrower one is taken.
         const LEAST: f64 = 1e-5;
@@ -244,7 +244,7 @@ impl Space {
     /// All cores that keep the rule and were judged on the way to the cheapest, which is the first.
     ///
     /// # Errors
-    /// Those of `judge`, which is called for some cores at a time and keeps what it has judged.
+    /// Errors of `judge`, which is called for some cores at a time and caches its judgements.
     pub fn search<E>(
         &self,
         rule: Rule,
@@ -276,7 +276,7 @@ fn narrower(a: &Point, b: &Point) -> bool {
     a.widths.iter().zip(&b.widths).all(|(a, b)| a <= b)
 }
 
-/// Cores that are judged together: those that rule out most, whether they hold or fail. None rules out another.
+/// Cores that are judged together: the ones that rule out most, whether they hold or fail. None rules out another.
 fn batch<'a>(open: &[&'a Point]) -> Vec<&'a Point> {
     /// Making the heads takes as long as judging some cores on them.
     const MOST: usize = 6;
@@ -317,10 +317,10 @@ impl Judgements {
         self.0.is_empty()
     }
 
-    /// The judgements of some cores; `judge` is asked for those that are not known.
+    /// The judgements of some cores; `judge` is asked for the unknown ones.
     ///
     /// # Errors
-    /// Those of `judge`.
+    /// Errors of `judge`.
     pub fn of<E>(
         &mut self,
         cores: &[CoreConfig],

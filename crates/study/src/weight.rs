@@ -15,7 +15,7 @@ pub const RANGE: (f64, f64) = (-10.0, 10.0);
 pub const POINTS: usize = 801;
 /// Previous weights of the paper's figure.
 pub const PREVIOUS: [f64; 5] = [0.1, 0.3, 0.6, 0.9, 0.99];
-/// Elements that a score is spread over, so that it does not lose what a format of few bits would cut.
+/// Elements that a score is spread over, so that a format of few bits does not round it.
 const PARTS: usize = 4;
 
 /// One point.

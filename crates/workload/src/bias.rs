@@ -5,7 +5,7 @@ use crate::tensor::{Attention, TensorError, added};
 use crate::visible::Visible;
 use std::path::Path;
 
-/// What is added to scores, in natural units, after the scale: `s = q . k scale + bias`.
+/// An addend of scores, in natural units, after the scale: `s = q . k scale + bias`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Bias {
     /// Nothing.
@@ -20,11 +20,11 @@ pub enum Bias {
         /// Keys of a query.
         keys: usize,
     },
-    /// ALiBi: `-slope |i - j|` for a query that stands at key i, and key j.
+    /// ALiBi: `-slope |i - j|` for a query at position i and key j.
     Alibi {
         /// The slope of the head.
         slope: f32,
-        /// Where its queries stand.
+        /// The positions of its queries.
         positions: Positions,
     },
 }
@@ -62,7 +62,7 @@ impl Bias {
         Ok(if rows == 1 { Bias::Keys(biases) } else { Bias::Pairs { biases, keys } })
     }
 
-    /// What a query has added to a key's score.
+    /// The addend of a key's score for a query.
     pub fn of(&self, query: usize, key: usize) -> f32 {
         match self {
             Bias::None => 0.0,

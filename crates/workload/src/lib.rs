@@ -40,7 +40,7 @@ pub use tensor::{
 // Folders of heads.
 pub use meta::MetaError;
 pub use traces::{Trace, TraceEntry, TraceError, list_dir, load_dir, load_dir_as};
-// Where queries stand among the keys, and which keys each sees.
+// Positions of queries among the keys, and the keys that each sees.
 pub use positions::{CausalAlign, Position, Positions};
 pub use seen::Seen;
 pub use visible::{AskedVisible, Visible};

@@ -1,15 +1,15 @@
-//! Where queries stand among the keys.
+//! Positions of queries among the keys.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Which corner of the causal mask the queries are set against, where there are not as many queries as keys.
+/// The corner of the causal mask to which the queries are aligned, if the numbers of queries and keys differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CausalAlign {
-    /// Query i stands at key i.
+    /// Query i has the position of key i.
     TopLeft,
-    /// The last query stands at the last key, as where a sequence goes on after keys that are there already.
+    /// The last query has the position of the last key, as when a sequence continues after cached keys.
     #[default]
     BottomRight,
 }
@@ -20,12 +20,12 @@ impl CausalAlign {
         [("top-left", CausalAlign::TopLeft), ("bottom-right", CausalAlign::BottomRight)];
 }
 
-/// Where a query stands: at the key of this number. Below 0 it stands before the first key.
+/// The position of a query: the index of a key. Negative positions are before the first key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(pub i64);
 
 impl Position {
-    /// How many of the first `keys` keys are not behind this position.
+    /// The number of the first `keys` keys up to this position.
     fn reached(self, keys: usize) -> usize {
         usize::try_from(self.0.saturating_add(1)).unwrap_or(0).min(keys)
     }
@@ -43,7 +43,7 @@ impl Position {
     }
 }
 
-/// Where the queries of a head stand.
+/// The positions of the queries of a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Positions {
     first: i64,

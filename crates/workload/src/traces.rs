@@ -1,4 +1,4 @@
-//! Folders of attention heads, and a `meta.json` that says what they are. A head, or the heads of a layer stacked
+//! Folders of attention heads, and a `meta.json` that describes them. A head, or the heads of a layer stacked
 //! (`[heads, N, d]`), is three files `<name>-q.npy`, `<name>-k.npy` and `<name>-v.npy`, or one file `<name>.npz` or
 //! `<name>.safetensors` with entries q, k and v. A name that contains `layerXX` says which layer it is.
 //!
@@ -45,7 +45,7 @@ impl Trace {
         ScoreScale::Value(ScoreScale::Auto.factor(self.d))
     }
 
-    /// The number behind the last `layer` in its name.
+    /// The number after the last `layer` in its name.
     pub fn layer(&self) -> Option<usize> {
         let (_, rest) = self.name.rsplit_once("layer")?;
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -67,7 +67,7 @@ enum Files {
 impl Files {
     const ALL: [Files; 3] = [Files::Npy, Files::Npz, Files::Safetensors];
 
-    /// What follows the name in the file that stands for the entry.
+    /// The suffix after the name, in the file of the entry.
     fn ending(self) -> &'static str {
         match self {
             Files::Npy => "-q.npy",
@@ -157,7 +157,7 @@ pub enum TraceError {
     Tensor(#[from] TensorError),
 }
 
-/// What stands before the number of a head in its name.
+/// The text before the number of a head in its name.
 const HEAD: &str = "-head";
 
 /// Lists the traces of a folder, sorted by name. A trace that `meta.json` does not describe counts as not causal.
@@ -321,7 +321,7 @@ impl TraceEntry {
 /// Lists and loads all traces of a folder, sorted by name.
 ///
 /// # Errors
-/// Those of [`list_dir`] and [`TraceEntry::load_heads`].
+/// Errors of [`list_dir`] and [`TraceEntry::load_heads`].
 pub fn load_dir(folder: &Path) -> Result<Vec<Trace>, TraceError> {
     load_dir_as(folder, TraceEntry::visible)
 }

@@ -1,4 +1,4 @@
-//! Where queries stand among the keys, and which keys each of them sees: the one definition, from which masks, cores,
+//! Positions of queries among the keys, and the keys that each of them sees: the one definition, from which masks, cores,
 //! arrays, model and reference follow.
 //!
 //! ```text
@@ -18,15 +18,15 @@ use std::ops::Range;
 /// Which keys the queries of a head see. The default is all keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Visible {
-    /// Only those up to the query's own position.
+    /// Only keys up to the query's position.
     pub causal: bool,
-    /// Where the queries stand; it matters if `causal` or with a `window`.
+    /// The positions of the queries; they matter if `causal` or with a `window`.
     pub align: CausalAlign,
-    /// None so many places or more before the query's own position.
+    /// Only keys at a distance below this before the query's position.
     pub window: Option<usize>,
-    /// Only the first so many keys: none given for no limit, one for all queries or one for each.
+    /// Only this number of first keys: none given for no limit, one for all queries or one for each.
     pub lengths: Vec<usize>,
-    /// Beside that, keys that are hidden from queries, `[queries, keys]`: true for a key that its query does not see. None where empty.
+    /// Also hidden from queries, `[queries, keys]`: true for a key that its query does not see. Empty: none.
     pub hidden: Vec<bool>,
 }
 
@@ -37,7 +37,7 @@ pub struct AskedVisible {
     pub causal: bool,
     /// Where the queries stand.
     pub align: Option<CausalAlign>,
-    /// None so many places or more before the query's own position.
+    /// Only keys at a distance below this before the query's position.
     pub window: Option<usize>,
     /// Only the first so many keys.
     pub lengths: Option<Vec<usize>>,

@@ -84,7 +84,7 @@ pub(super) fn description(config: &WrapperConfig, manifest: &WrapperManifest) ->
     text
 }
 
-/// What a wrapper's streams carry, with a name for each.
+/// The contents of a wrapper's streams, with a name for each.
 fn carried(config: &WrapperConfig) -> Vec<(&'static str, Carried)> {
     let state = config.array.core.partial.then_some(("state", Carried::State));
     let others = [
@@ -96,7 +96,7 @@ fn carried(config: &WrapperConfig) -> Vec<(&'static str, Carried)> {
     others.into_iter().chain(state).collect()
 }
 
-/// What the words of a vector are, in their order.
+/// The words of a vector, in their order.
 fn meanings(config: &WrapperConfig, carried: Carried) -> Vec<&'static str> {
     let core = &config.array.core;
     let state = || ["accumulator"].iter().chain(core.state_scalars()).copied();

@@ -1,4 +1,4 @@
-//! What a program needs to know of a stream wrapper.
+//! The description of a stream wrapper for programs.
 
 use super::streams::Stream;
 use crate::manifest::Manifest;
@@ -6,11 +6,11 @@ use flashd_hwmodel::wrapper::Register;
 use flashd_spec::config::WrapperConfig;
 use serde::{Deserialize, Serialize};
 
-/// What a program needs to know about an emitted stream wrapper. `latency` counts from the last beat of a block's last
+/// The description of an emitted stream wrapper for programs. `latency` counts from the last beat of a block's last
 /// key to the first beat of its first result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WrapperManifest {
-    /// What the manifest of an array has.
+    /// The fields of an array's manifest.
     #[serde(flatten)]
     pub array: Manifest<WrapperConfig>,
     /// Beats of a key.

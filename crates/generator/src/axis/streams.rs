@@ -11,25 +11,25 @@ pub struct StreamSignal {
     pub port: String,
     /// Width in bits.
     pub width: u32,
-    /// What it carries.
+    /// Its contents.
     pub meaning: String,
 }
 
 /// A stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {
-    /// What the names of its ports begin with.
+    /// Prefix of the names of its ports.
     pub name: String,
     /// Into the wrapper.
     pub input: bool,
-    /// What it carries.
+    /// Its contents.
     pub meaning: String,
-    /// What a packet is; absent where there are none.
+    /// The meaning of a packet; absent where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet: Option<String>,
     /// Beats of an item.
     pub beats: u32,
-    /// Signals beside `tvalid` and `tready`.
+    /// Signals apart from `tvalid` and `tready`.
     pub signals: Vec<StreamSignal>,
 }
 

@@ -130,7 +130,7 @@ impl<'a> Body<'a> {
         (wanted.len() == paths.len() && in_order == wanted).then_some((instance, port))
     }
 
-    /// What a path reads.
+    /// The reads of a path.
     pub(super) fn source(&self, path: &Path) -> Source {
         match &path.instance {
             None => {

@@ -43,7 +43,7 @@ pub(crate) struct Emitted {
     pub modules: Vec<EmittedModule>,
     /// Ports of the top: (name, output, element width, elements).
     pub ports: Vec<(String, bool, u32, usize)>,
-    /// What the names of its modules begin with.
+    /// Prefix of the names of its modules.
     pub prefix: String,
 }
 
@@ -130,7 +130,7 @@ impl Emitter<'_> {
         id
     }
 
-    /// Prints a module, and what it is known by: its own name and its text.
+    /// Prints a module, and returns its key: its name and its text.
     fn print(&mut self, module: &Module, given: &Parts) -> Result<(String, Printed), GenerateError> {
         let (flat, sources) = flat(module)?;
         let module = &flat;

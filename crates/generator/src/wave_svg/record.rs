@@ -19,7 +19,7 @@ const START: u64 = 3;
 /// A beat that is offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Beat {
-    /// What the item is: `q`, `k`, `v` or `o` and its place in the block, or the place that is asked for.
+    /// The item: `q`, `k`, `v` or `o` and its place in the block, or the place that is asked for.
     pub item: String,
     /// Which of the item's beats, of how many.
     pub place: (u32, u32),
@@ -75,7 +75,7 @@ fn offer(wrapper: &mut Circuit, stream: &str, beat: Option<&Beat>) {
     wrapper.set_optional(&format!("{stream}_tlast"), beat.is_some_and(|beat| beat.last));
 }
 
-/// What the block still has to send, and what has left.
+/// The block's beats to send, and the results that have left.
 struct Pending {
     q: VecDeque<Beat>,
     k: VecDeque<Beat>,
@@ -87,7 +87,7 @@ struct Pending {
     started: bool,
 }
 
-/// Records a block from its first query's first beat to its last result's last one. All sources offer what they have; a
+/// Records a block from its first query's first beat to its last result's last one. All sources offer their data at once; a
 /// value that is asked for comes as late as it may without costing time; the sink of the results takes its first beat
 /// one cycle late.
 ///

@@ -21,7 +21,7 @@ pub struct Algorithm {
     pub name: &'static str,
     /// Its description.
     pub words: &'static str,
-    /// Its equation; numbers in brackets are those of the FLASH-D paper.
+    /// Its equation; numbers in brackets refer to the FLASH-D paper.
     pub equation: &'static str,
     run: fn(&Problem, Blocks) -> Option<Counted>,
     formula: fn(&Sizes) -> Counts,

@@ -38,7 +38,7 @@ impl Fold {
                 after
             }
             Fold::Tree => {
-                // Key i completes as many levels as i has trailing ones; the last key completes all that is left.
+                // Key i completes a level for each trailing one of i; the last key completes the rest.
                 let mut after: Vec<usize> = (0..n).map(|i| i.trailing_ones() as usize).collect();
                 if let Some(last) = n.checked_sub(1) {
                     let waiting = last - after[..last].iter().sum::<usize>();

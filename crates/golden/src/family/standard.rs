@@ -10,7 +10,7 @@ use super::softmax::in_domain;
 /// V`.
 ///
 /// Each of the three steps reads every operand once, which needs an SRAM that holds all of K or of V: no SRAM allows fewer accesses. The implementation takes
-/// each row through the three steps before the next one; the counts are those of the steps in sequence, with memory for only one row of S and P.
+/// each row through the three steps before the next one; the counts are as for the steps in sequence, with memory for only one row of S and P.
 ///
 /// # Panics
 /// If the tensors do not fit each other.

@@ -54,7 +54,7 @@ pub(super) struct FixedUpdate<W> {
     /// Shifts of the product, which keeps one bit below the accumulator's last place.
     left: u32,
     right: u32,
-    /// Bits of the accumulator below a value's, those of them that are dithered, and those below them.
+    /// Bits of the accumulator below a value's: all, the dithered ones, and the rest.
     below: u32,
     places: u32,
     cut: u32,

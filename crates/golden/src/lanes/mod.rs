@@ -25,7 +25,7 @@ pub(crate) trait Lanes: Clone + Send + Sync + 'static {
     /// An element of a value, as a lane's operand.
     type Value: Copy + Default + Send + Sync;
 
-    /// Converts an encoding to an operand, and tells whether it is too large for `v_exponent`, to which fixed-point
+    /// Converts an encoding to an operand, and returns whether it is too large for `v_exponent`, to which fixed-point
     /// lanes scale it.
     fn value(&self, bits: u64, v_exponent: u64) -> (Self::Value, bool);
 

@@ -1,4 +1,4 @@
-//! What a core does with blocks of queries: with its types ([`BlockCore`]), and without them ([`AnyCore`]), so that a
+//! The steps of a core on blocks of queries: with its types ([`BlockCore`]), and without them ([`AnyCore`]), so that a
 //! run is compiled once for all cores.
 
 use super::TILE;
@@ -27,7 +27,7 @@ pub(crate) struct Source<'a> {
     pub(crate) layout: Layout,
 }
 
-/// What a core does with a block of queries.
+/// The steps of a core on a block of queries.
 pub(crate) trait BlockCore: Sync {
     /// State of a block of queries.
     type State;
@@ -104,7 +104,7 @@ pub(crate) trait AnyValues: Send + Sync {
     fn start(&self) -> Box<dyn AnyBlock + '_>;
 }
 
-/// A block of queries with its state; the methods are those of [`BlockCore`].
+/// A block of queries with its state; it has the methods of [`BlockCore`].
 pub(crate) trait AnyBlock {
     fn restore(&mut self, query: usize, partial: &PartialState);
 

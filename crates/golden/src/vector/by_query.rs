@@ -1,4 +1,4 @@
-//! Cores without kernels of their own: the model's recurrence and lanes, query by query, a tile of keys at a time.
+//! Cores without kernels: the model's recurrence and lanes, query by query, a tile of keys at a time.
 
 use super::block::{BlockCore, TileWork};
 use super::isa::{Isa, Kernel};

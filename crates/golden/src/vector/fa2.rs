@@ -85,7 +85,7 @@ impl State {
     }
 }
 
-/// What a step does in the lanes, for each query of a block. The exponential is `m 2^-shift`.
+/// A step in the lanes, for each query of a block. The exponential is `m 2^-shift`.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {
     pub(crate) m: Block<i32>,

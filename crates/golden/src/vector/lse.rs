@@ -29,11 +29,11 @@ pub(crate) struct LseLanes {
     offset_mask: i32,
     state_fraction: u32,
     state_bits: u32,
-    /// Left shift from the fraction bits of `s` to those of the state.
+    /// Left shift from the fraction bits of `s` to the state's.
     align: u32,
-    /// Right shift from the fraction bits of the state to those of the tables.
+    /// Right shift from the fraction bits of the state to the tables'.
     cut: u32,
-    /// Left shift from the fraction bits of the tables to one more than those of the state.
+    /// Left shift from the fraction bits of the tables to one more than the state has.
     growth_left: u32,
     largest: i32,
     rule: Rule,
@@ -49,7 +49,7 @@ pub(crate) struct State {
     begun: Block<i32>,
 }
 
-/// What a step does in fixed-point lanes, for each query of a block. The factor is `u = m 2^-shift`.
+/// A step in fixed-point lanes, for each query of a block. The factor is `u = m 2^-shift`.
 #[derive(Clone, Copy)]
 pub(crate) struct Blend {
     pub(crate) m: Block<i32>,
@@ -235,7 +235,7 @@ fn choose(mask: i32, a: i32, b: i32) -> i32 {
     if mask != 0 { a } else { b }
 }
 
-/// The hold rule with a budget, for `floor = floor(x)`: -1 if it holds the key, and what is spent after the step.
+/// The hold rule with a budget, for `floor = floor(x)`: -1 if it holds the key, and the budget spent after the step.
 #[inline(always)]
 fn within(budget: BudgetNumerics, floor: i32, spent: i32) -> (i32, i32) {
     let BudgetNumerics { exponent, register, reserve } = budget;

@@ -10,7 +10,7 @@
 //! | scores, weights, state | one number of 16 queries | `lse.rs`, `fa2.rs`, `octaves.rs` |
 //! | output lanes | one element of 16 queries | `fixed.rs`, `ranged.rs`, `ranged_sum.rs`, `float.rs` |
 //!
-//! Cores without kernels of their own ([`Path::ByQuery`]) take the model's own recurrence and lanes, query by query.
+//! Cores without kernels ([`Path::ByQuery`]) take the model's own recurrence and lanes, query by query.
 //!
 //! In a run of a single query, the vectors of dot products and output lanes hold its elements instead, if d is a
 //! multiple of 16.
@@ -67,6 +67,6 @@ pub(crate) const TILE: usize = 32;
 pub enum Path {
     /// All kernels have the queries of a block side by side.
     SideBySide,
-    /// Recurrence and lanes are those of the reference, query by query.
+    /// Recurrence and lanes of the reference, query by query.
     ByQuery,
 }

@@ -17,7 +17,7 @@ pub(crate) struct OctaveLanes {
     reference: SharedLog,
     exp: Lookup,
     factors: Factors,
-    /// From the fraction bits of a score to those of the table.
+    /// From the fraction bits of a score to the table's.
     reduce: Rounding,
     value_fraction: u32,
     offset_mask: i32,

@@ -20,7 +20,7 @@ use flashd_spec::numerics::fixed_result_bits;
 /// are without a move.
 const PIECE: usize = 8;
 
-/// What the exponents of a vector of accumulators do in a tile; the least work first.
+/// Changes of the exponents of a vector of accumulators in a tile; the least work first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Course {
     /// None of them moves, and all lanes that read a value align it by the same shift. Values are aligned once for all
@@ -63,7 +63,7 @@ pub(crate) struct RangeOperands {
     least: i32,
     /// -1: subnormals have a significand; 0: they are zeros.
     subnormal: i32,
-    /// Left shift from the format's fraction bits to those of the significand.
+    /// Left shift from the format's fraction bits to the significand's.
     left: u32,
     /// The largest significand that does not round beyond the largest operand.
     largest: i32,
@@ -112,7 +112,7 @@ impl RangeOperands {
     }
 }
 
-/// What a step does with the exponents. No vector of it crosses a cache line.
+/// Exponents of a step. No vector of it crosses a cache line.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct RangeStep {
@@ -231,7 +231,7 @@ impl RangeLanes {
         format: Format,
         bits: LaneBits,
     ) -> Option<(RangeLanes, RangeOperands)> {
-        // Fraction bits of an operand, and those of a significand, which hold both an operand and an encoding.
+        // Fraction bits of an operand, and of a significand, which holds both an operand and an encoding.
         let operand = bits.v.checked_sub(2)?;
         let fraction = operand.max(format.fraction_bits);
         let drop = fraction - operand;

@@ -31,7 +31,7 @@ impl Ranging {
     pub(crate) fn new(model: &Model) -> Option<Ranging> {
         let (config, n) = (model.config(), model.numerics());
         let bits = config.lane_bits();
-        // Once aligned, the numbers are those of fixed-point lanes.
+        // Aligned numbers are as in fixed-point lanes.
         if config.update() != Some(Update::Ranged) || !FixedLanes::<i32>::fits(bits) {
             return None;
         }

@@ -38,7 +38,7 @@ pub(super) fn both<A: Send, B: Send>(
 pub struct VectorRun {
     /// Results without steps.
     pub results: Vec<QueryResult>,
-    /// Counts of steps by what they did.
+    /// Counts of steps by action.
     pub counts: Vec<StepCounts>,
 }
 

@@ -10,7 +10,7 @@ use flashd_spec::config::{Arithmetic, CoreConfig, WeightUnit};
 use flashd_spec::format::Format;
 use std::ops::Range;
 
-/// Steps of one query, counted by what they did.
+/// Counts of the steps of one query, by action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepCounts {
     /// Keys, seen or not.
@@ -62,7 +62,7 @@ pub(crate) struct Tally {
 }
 
 /// Is called with a query, the index of a step, and steps of that query from that index on. The calls of a query come
-/// in order. A restore is the step before those of the keys. Many threads call it.
+/// in order. A restore is the step before the first key. Many threads call it.
 pub type Watch<'a> = &'a (dyn Fn(usize, usize, &[Step]) + Sync);
 
 /// Functions that a run calls while it goes on.
@@ -100,7 +100,7 @@ impl Steps {
         &self.lanes[query][keys]
     }
 
-    /// Records a step; `masks` say what it did, and `first` is the factor of first keys.
+    /// Records a step; `masks` has its action, and `first` is the factor of first keys.
     #[inline(always)]
     pub(crate) fn record(&mut self, key: usize, query: usize, step: Step, masks: Masks, first: u64) {
         let Step { s, x, w, upper, .. } = step;
@@ -113,7 +113,7 @@ impl Steps {
     }
 }
 
-/// What a step did, each 0 or -1.
+/// The action of a step, each 0 or -1.
 #[derive(Clone, Copy)]
 pub(crate) struct Masks {
     pub(crate) seen: i32,

@@ -63,7 +63,7 @@ fn add_common<W: Word>(fmt: Format, a: &W, b: &W, to: Format) -> W {
     let top_exponent = l.exponent.zext(wide).add(&W::constant(wide, 1)).named("top_exponent");
     let exponent = top_exponent.sub(&leading_zeros.zext(wide)).named("exponent");
     let (exponent, aligned) = gradual_exponent(fmt, &exponent, &normalised);
-    // 5. Round. Sign: that of the larger operand; an exact difference of zero is +0.
+    // 5. Round. Sign: the larger operand's; an exact difference of zero is +0.
     let zero = normalised.msb().not();
     let both_negative = l.sign.and(&s.sign);
     let sign = match fmt.subnormals {

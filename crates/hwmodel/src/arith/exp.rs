@@ -13,7 +13,7 @@ use flashd_spec::pwl::Table;
 /// `t log2(e) = k + f`.
 #[derive(Clone, Debug)]
 pub struct Reduced<W> {
-    /// Octave: `e^-t` lies in `(2^-(k+1), 2^-k]`.
+    /// Octave: `e^-t` is in `(2^-(k+1), 2^-k]`.
     pub octave: W,
     /// Fraction, B bits.
     pub fraction: W,
@@ -152,7 +152,7 @@ pub fn softplus_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     negative.not().and(&t.all()).select(x, &rounded)
 }
 
-/// `log2(1 + 2^-|x|)` rounded to the format: the log-sum-exp's table as a unit of its own, for x in (-inf, 0].
+/// `log2(1 + 2^-|x|)` rounded to the format: the log-sum-exp's table as a unit, for x in (-inf, 0].
 pub fn log2p1_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     rounded_tail(n, &n.log2p1, fmt, &octaves(n, &float_argument(n, fmt, x)))
 }

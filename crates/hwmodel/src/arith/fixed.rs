@@ -105,7 +105,7 @@ fn round_integer<W: Word>(to: Format, word: &W, beyond: Option<&W>) -> W {
     // Two's complement has one number more below zero, which results do not use.
     let lowest = sign.and(&low.any().not());
     let over = sign.xor(&carried).or(&lowest).named("saturates");
-    // What does not fit before it is rounded does not fit after.
+    // A number that does not fit before rounding does not fit after.
     let above = (kept.width() > bits).then(|| kept.drop_low(bits - 1));
     let outside = above.map(|above| above.any().and(&above.all().not()).named("outside"));
     let over = outside.iter().chain(beyond).fold(over, |over, also| over.or(also).named("over"));

@@ -1,4 +1,4 @@
-//! Normalisation that uses what is known about the word, unlike [`Word::normalise`].
+//! Normalisation that uses bounds on the word, unlike [`Word::normalise`].
 
 use crate::word::{Word, all_stages, bits_for};
 use flashd_spec::format::{Format, Subnormals};

@@ -122,7 +122,7 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
     encoded(fmt, &x.sign, &packed.named("encoded"))
 }
 
-/// The encoding of a magnitude with a sign: beside each other, or in two's complement, which has one zero.
+/// The encoding of a magnitude with a sign: sign and magnitude, or two's complement, which has one zero.
 fn encoded<W: Word>(fmt: Format, sign: &W, magnitude: &W) -> W {
     match fmt.encoding {
         Encoding::SignMagnitude => sign.concat(magnitude),

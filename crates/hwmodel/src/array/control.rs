@@ -24,7 +24,7 @@ function! {
     outputs { q_ready: 1, q_take: 1, k_ready: 1, k_take: 1, k_end: 1, start: 1 }
     eval<W> {
         let q_ready = complete.not().named("room");
-        // A last key waits until the results of its block cannot collide with those of the block before.
+        // A last key waits until the results of its block cannot collide with the results of the block before.
         let k_ready = running.and(&k_last.and(&sending).not()).named("open");
         let k_take = k_valid.and(&k_ready).named("taken");
         let k_end = k_take.and(&k_last).named("ended");
@@ -47,7 +47,7 @@ function! {
 }
 
 function! {
-    /// What one core and its shadow register do in a cycle. `ahead`: the shadow register before it is filled.
+    /// The actions of a core and its shadow register in a cycle. `ahead`: the shadow register before it is filled.
     pub struct QuerySlotFunction {}
     name(this) = "query_slot";
     doc = "Queries fill the slots in order; a core meets keys when its slot was filled at the block's start.";

@@ -15,7 +15,7 @@ use crate::function;
 use crate::rtl::{Module, Name, Tag, Wire};
 
 function! {
-    /// The own result of a place in the queue, or the one from the place behind it.
+    /// The own result of a place in the queue, or the result of the next place.
     pub struct SelectFunction { width: u32 }
     name(this) = format!("result_select_{}", this.width);
     doc = "y = take ? own : behind.";
@@ -95,7 +95,7 @@ impl QueryResult {
 }
 
 /// Declares the inputs of a place in the queue: `take`, high when the results of the cores are complete; `own`, the
-/// result of the core; `behind`, the result in the place behind.
+/// result of the core; `behind`, the result in the next place.
 fn place(
     m: &mut Module,
     take: Wire,
@@ -107,7 +107,7 @@ fn place(
     (take, own, behind.bring_in(m, "behind"))
 }
 
-/// Chooses a result: `own`, that of a core, while `take` is high; otherwise `behind`, the one in the place behind.
+/// Chooses a result: `own`, the core's, while `take` is high; otherwise `behind`, the next place's.
 pub fn result_select(
     around: &mut Module,
     name: impl Into<Name>,
@@ -144,7 +144,7 @@ pub fn result_select(
 }
 
 /// One place of the queue, that of core `index + 1`. It registers the result of the core while `take` is high,
-/// otherwise the one from the place behind.
+/// otherwise the next place's.
 pub fn kept_result(
     around: &mut Module,
     index: usize,

@@ -2,7 +2,7 @@
 
 use crate::rtl::{Module, Tag, Wire};
 
-/// A query with what is loaded beside it.
+/// A query with the words that are loaded with it.
 #[derive(Clone)]
 pub struct Query {
     /// The query: d elements, then its scales.

@@ -1,4 +1,4 @@
-//! The array: B cores, their shadow registers before them, and the queue of results behind them.
+//! The array: B cores, shadow registers for their queries, and a queue of their results.
 
 use super::LowFunction;
 use super::control::array_control;
@@ -46,7 +46,7 @@ pub struct ArrayOutputs {
     pub o_last: Wire,
 }
 
-/// Builds the array of a configuration as a circuit of its own.
+/// Builds the array of a configuration as a circuit.
 ///
 /// # Errors
 /// If the configuration is not valid.
@@ -125,7 +125,7 @@ pub fn array(
         let query = Query { q, exponent: v_exponent, limits: [q_from, q_to].into_iter().flatten().collect() };
         let waiting: Vec<Query> =
             control.load.iter().enumerate().map(|(b, &load)| query_shadow(m, b, load, &query)).collect();
-        // The first core has a query in every block, so its keys are those of the block.
+        // The first core has a query in every block, so it sees every key of the block.
         let masks = k_mask.map(|k_mask| {
             // A state belongs to one query, and the others see a masked key instead. It does not count as a key.
             let state = k_state.zip(k_index);
@@ -266,7 +266,7 @@ fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
     let [low] = m.call("low", LowFunction {}, []);
     let take = own[0].valid;
     let followers = &own[1..];
-    // From the last place to the first. Nothing is behind the last one: it reads invalid results, of any data.
+    // From the last place to the first. The last one has no successor: it reads invalid results, of any data.
     m.reserve(&["kept"]);
     let mut kept: Vec<QueryResult> = Vec::new();
     for (i, own) in followers.iter().enumerate().rev() {

@@ -8,7 +8,7 @@ use crate::word::Word;
 pub struct AnyFlag {
     /// Number of flags.
     pub count: usize,
-    /// What the result means, for the header of the module.
+    /// The meaning of the result, for the header of the module.
     pub doc: &'static str,
 }
 

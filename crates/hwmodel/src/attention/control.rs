@@ -69,7 +69,7 @@ pub fn key_control(
             None => k_last,
         };
         m.reserve(&["flags", "invalid_seen", "pipe", "live_q"]);
-        // A restore is a first step, wherever in the query it comes. The key beside it does not count.
+        // A restore is a first step, wherever in the query it comes. The key of its cycle does not count.
         let mut entering_first = expect_first;
         let mut key_special = k_special;
         let state = k_state.map(|k_state| {

@@ -23,13 +23,13 @@ use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// Computes a score from the words of a query and of a key, d elements each, with their scales behind them. The third
+/// Computes a score from the words of a query and of a key, d elements each, followed by their scales. The third
 /// argument is d.
 pub type ScoreUnit = fn(&mut Module, &Arc<Numerics>, usize, &[Wire], &[Wire]) -> Scored;
 
 /// A kind of core: its units, and the cycles between their signals.
 pub struct CoreKind {
-    /// What the core computes, for the header of its module.
+    /// The function of the core, for the header of its module.
     pub doc: &'static str,
     /// The score unit.
     pub score: ScoreUnit,
@@ -169,7 +169,7 @@ pub fn core(
         let requests = control.state.map(|(state_ren, state_now)| {
             let v_state = delay(m, ("value_state", 0), state_now, SCORE_TO_VALUE as usize - early);
             let late_state = delay(m, ("late_state", 0), v_state, 1 + early + late);
-            // What the value port carries beside a restore is no value.
+            // During a restore the value port carries state.
             counted = m.call(("value_read", 0), UnmaskedFunction {}, [reads_v, late_state])[0];
             let restore = delay(m, ("restore", 0), v_state, kind.restore_after + late);
             [state_ren, v_state, restore]

@@ -1,4 +1,4 @@
-//! The flags that travel beside a step, from the ports to the results.
+//! The flags of a step, from the ports to the results.
 
 use crate::rtl::{Module, Tag, Wire};
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Lanes that one copy of the scalar registers feeds.
 pub const LANES_PER_GROUP: usize = 16;
 
-/// Converts the factor of the scalar path to the one that the lanes of a group take.
+/// Converts the factor of the scalar path to the lanes' form.
 pub type FactorOf = fn(&mut Module, &Arc<Numerics>, Wire) -> Wire;
 
 /// A kind of lane, and how its group registers the scalars for it.
@@ -23,7 +23,7 @@ pub struct LaneKind {
     pub name: fn(&Numerics) -> String,
     /// Builds a lane.
     pub lane: fn(&mut Module, Name, &Arc<Numerics>, &LaneInputs) -> LaneOutputs,
-    /// Flags whose copies are reset: the port of the group, and that of the lanes.
+    /// Flags whose copies are reset: the group's port, and the lanes'.
     pub flags: &'static [(&'static str, &'static str)],
     /// For lanes whose result is zero unless a query ends: the flag of the end, as the port of the group and that of
     /// the lanes.
@@ -78,7 +78,7 @@ impl LaneInputs {
     }
 }
 
-/// The scalars that carry the largest exponent field of the values: beside a value, and beside a result.
+/// The scalars that carry the largest exponent field of the values: with a value, and with a result.
 const EXPONENTS: [&str; 2] = ["x", "result_x"];
 
 function! {

@@ -1,4 +1,4 @@
-//! The signals inside a core that checks compare with the model: what each carries, and in which cycle.
+//! The signals inside a core that checks compare with the model: their meaning and their cycle.
 //!
 //! All belong to the scalar path. The lock-step check reads their values from the simulation. The generator looks up
 //! the names of the same signals in the Verilog, so that an emitted testbench can compare them.
@@ -37,7 +37,7 @@ pub enum Quantity {
     Sum,
     /// After the last step of a query: the significand of `1 / l`; in FA2 `literal`, `1 / l` itself.
     Reciprocal,
-    /// Beside it: the right shift of `1 / l`.
+    /// In the same cycle: the right shift of `1 / l`.
     Right,
 }
 
@@ -123,7 +123,7 @@ impl Inside {
         Inside::by_core(&Inside::of(design), cores)
     }
 
-    /// Divides the signals of all cores, as [`Inside::of`] returns them, into those of each core.
+    /// Divides the signals of all cores, as [`Inside::of`] returns them, by core.
     pub fn by_core(all: &[Inside], cores: usize) -> Vec<Vec<Inside>> {
         all.chunks((all.len() / cores).max(1)).map(<[Inside]>::to_vec).collect()
     }

@@ -1,4 +1,4 @@
-//! What every core has around its score unit, scalar path and lanes: control, flags, groups of lanes, and the core
+//! The parts of every core apart from score unit, scalar path and lanes: control, flags, groups of lanes, and the core
 //! itself.
 
 pub mod any_flag;

@@ -7,7 +7,7 @@
 //!
 //! FLASH-D's weight unit keeps the score s and `x = s - L`. A restore sets s to min, the smallest score, and x to
 //! `min - L`, which is never above 0. The next x is then `s' - min + x = s' - L`, because a first step adds no
-//! softplus. It equals that of a core that never stopped, bit for bit.
+//! softplus. It equals the result of a core that never stopped, bit for bit.
 //!
 //! [`CoreConfig::partial`]: flashd_spec::config::CoreConfig::partial
 
@@ -27,7 +27,7 @@ function! {
 }
 
 function! {
-    /// The next value of a state register: that of a partial result on a restore.
+    /// The next value of a state register: the partial result's on a restore.
     pub struct RestoreFunction { width: u32 }
     name(this) = format!("restore_{}", this.width);
     doc = "y = restore ? state : x.";

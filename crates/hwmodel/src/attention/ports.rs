@@ -59,14 +59,14 @@ pub struct CoreOutputs {
     pub state_ren: Option<Wire>,
     /// With partial results: the step at `v_ren` is a restore and reads accumulators, not a value.
     pub v_state: Option<Wire>,
-    /// With partial results: the scalars of the state behind the result.
+    /// With partial results: the scalars of the state of the result.
     pub state_scalars: Vec<Wire>,
     /// With partial results: the accumulators of that state, d_v words. None where `o` has them.
     pub o_state: Vec<Wire>,
 }
 
 impl CoreOutputs {
-    /// The flags of a result: `o_invalid`, `o_saturated`, `o_overflow` and `o_empty`, those that the core has.
+    /// The flags of a result: `o_invalid`, `o_saturated`, `o_overflow` and `o_empty`, if the core has them.
     pub fn flags(&self) -> [Option<Wire>; 4] {
         [Some(self.o_invalid), self.o_saturated, self.o_overflow, self.o_empty]
     }

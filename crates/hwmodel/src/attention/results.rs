@@ -20,7 +20,7 @@ function! {
 
 /// Collects the invalid bits of a query over its steps.
 ///
-/// `flags` are those of a step, `reads_v` says that it has read its value, `v_special` that the value was Inf or NaN.
+/// `flags` belong to a step; `reads_v`: it has read its value; `v_special`: the value was Inf or NaN.
 /// Returns, a cycle after the query's last step, `o_valid` and the sticky invalid bit.
 pub fn result_control(around: &mut Module, flags: Flags, reads_v: Wire, v_special: Wire) -> (Wire, Wire) {
     let tag = Tag::module("result_control", "End of a query and its sticky invalid bit.");

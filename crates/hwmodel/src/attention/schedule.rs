@@ -17,7 +17,7 @@
 
 use flashd_spec::numerics::Numerics;
 
-/// Where the registers of the dot product stand.
+/// The places of the registers of the dot product.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrontSchedule {
     /// The products are registered.
@@ -37,7 +37,7 @@ pub fn dot_stages(tree_levels: u32) -> u32 {
     tree_levels - 1
 }
 
-/// Stages from the acceptance of a key to its score stage: those of the dot product, and one for a soft cap.
+/// Stages from the acceptance of a key to its score stage: the dot product's, and one for a soft cap.
 pub fn score_stage(n: &Numerics) -> u32 {
     dot_stages(n.tree_levels) + n.cap_stages()
 }

@@ -1,4 +1,4 @@
-//! FlashAttention-2: the scalar path and the lane of each variant, and what the variants share.
+//! FlashAttention-2: the scalar path and the lane of each variant, and their common units.
 //!
 //! | variant | scalar path | lane |
 //! | --- | --- | --- |

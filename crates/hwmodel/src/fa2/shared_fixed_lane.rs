@@ -10,7 +10,7 @@
 //! The lane scales the result of a query in the cycle after its last update. In that cycle it has no step, or the first
 //! one of the next query, which needs no product. So there is no bubble.
 //!
-//! KO is p + 3, and its last bit is a 1, the middle of what is dropped. WM is p + 2. Measured on recorded heads, the
+//! KO is p + 3, and its last bit is a 1, the middle of the dropped bits. WM is p + 2. Measured on recorded heads, the
 //! mean error is within 1 % of that of `log-reference`, mostly below it, because e has the bits that r needs. (The
 //! second multiplier of `log-reference` takes p + 4 by p + 6 bits, and its exponentials have p bits.) With one bit less
 //! in KO the error is up to 7 % larger than that of `log-reference`. One bit more in WM reduces the error by up to 1 %

@@ -54,7 +54,7 @@ impl FactorProductFunction {
 }
 
 function! {
-    /// The operand of the multiplier: the accumulator for the final scale, else that of the update.
+    /// The operand of the multiplier: the accumulator for the final scale, else the update's operand.
     pub struct ScaledOperandFunction { formats: LaneFormats }
     name(this) = format!("{}_scaled_operand", lane_suffix(this.formats));
     doc = "y = scale ? o : multiplicand.";

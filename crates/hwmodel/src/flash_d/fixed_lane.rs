@@ -9,7 +9,7 @@
 //! The multiplier takes `v - o` in v's places, which are as many as a result needs. If the difference were cut there, o would come to rest up to a place of v beside
 //! the mean of many keys, because each key moves it by less than that. So the difference is dithered: a threshold, the same for all lanes, changes from step to
 //! step, and the difference is rounded up as often as o's fraction below v's places says. The threshold is the lowest bits of x: L, the logarithm of a sum of many
-//! keys, has more fraction bits than the tables use. Because `u <= 1/2`, the result lies between o and v or half a place of v beyond one of them.
+//! keys, has more fraction bits than the tables use. Because `u <= 1/2`, the result is between o and v or half a place of v beyond one of them.
 
 use crate::arith::fixed::{clamp, fixed_to_format, fixed_to_integer, shift_right_filled, value_to_fixed};
 use crate::arith::prefix::prefix_sum;
@@ -40,7 +40,7 @@ pub(crate) fn result_ident(n: &Numerics) -> String {
     n.formats.o.ident_with("by_", n.formats.v)
 }
 
-/// Width of the threshold: that of the difference, and above it the bit that decides ties.
+/// Width of the threshold: the difference's, and above it the bit that decides ties.
 pub(crate) fn threshold_bits(n: &Numerics) -> u32 {
     dither_bits(lane_bits(n)) + 1
 }
@@ -132,7 +132,7 @@ function! {
     /// The accumulator's next value.
     ///
     /// `even`: a prefix adder forms the difference, whose bits then settle at about the same time. Where its operands are registers that is
-    /// worth the gates, because the multiplier behind it has fewer glitches.
+    /// worth the gates, because the multiplier after it has fewer glitches.
     pub struct FixedUpdateFunction { numerics: Arc<Numerics>, even: bool }
     name(this) = {
         let LaneBits { o, v, w } = lane_bits(&this.numerics);

@@ -1,13 +1,13 @@
-//! The hold rule with a budget: the threshold follows what is left of the budget.
+//! The hold rule with a budget: the threshold follows the rest of the budget.
 //!
-//! [`BudgetNumerics`] defines the rule and its letters. The state is what is left, `r = 2^R - h`. A charge is a
-//! power of two, so it fits if it lies c places below the leading one of r. With z zeros above that one:
+//! [`BudgetNumerics`] defines the rule and its letters. The state is the rest, `r = 2^R - h`. A charge is a
+//! power of two, so it fits if it is c places below the leading one of r. With z zeros above that one:
 //!
 //! ```text
 //! hold  <=>  -F - 1 >= b + c + z   and   r >= 2^c
 //! ```
 //!
-//! `-F - 1` is the complement of `F = floor(x)`. A register beside r holds the right side, `b + c + z`.
+//! `-F - 1` is the complement of `F = floor(x)`. A second register holds the right side, `b + c + z`.
 
 use crate::attention::partial::{RestoreFunction, restore_ports};
 use crate::function;
@@ -25,7 +25,7 @@ pub(crate) fn limits<W: Word>(budget: &BudgetNumerics, room: &W) -> (W, W) {
     (limit, room.drop_low(budget.reserve).any().not())
 }
 
-/// Width of `room`, what is left of the budget; 1 without a budget.
+/// Width of `room`, the rest of the budget; 1 without a budget.
 pub(crate) fn room_bits(n: &Numerics) -> u32 {
     n.budget.as_ref().map_or(1, BudgetNumerics::room_bits)
 }
@@ -36,7 +36,7 @@ pub(crate) fn limit_bits(n: &Numerics) -> u32 {
 }
 
 function! {
-    /// Whether a key is too heavy for the budget, and what is left of the budget after it.
+    /// Whether a key is too heavy for the budget, and the rest of the budget after it.
     pub struct BudgetNextFunction { numerics: Arc<Numerics>, budget: BudgetNumerics }
     name(this) = "budget_next";
     doc = {
@@ -95,12 +95,12 @@ function! {
     }
 }
 
-/// The budget's registers at the weight stage. They hold what is left before the key whose x is there, until the next key replaces both.
+/// The budget's registers at the weight stage. They hold the rest before the key whose x is there, until the next key replaces both.
 ///
 /// `step` gives by port name: `x`; `first`, the key is a query's first; `replaced`, the next clock edge replaces x. `restore`, with partial
 /// results: the step is a restore, and the room that it brings.
 ///
-/// Returns whether the key is kept (a first key always is, and is not covered here) and, with partial results, what is left after it.
+/// Returns whether the key is kept (a first key always is, and is not covered here) and, with partial results, the rest after it.
 pub fn hold_budget(
     around: &mut Module,
     n: &Arc<Numerics>,

@@ -130,11 +130,11 @@ pub fn lse_weight(
 
 /// Wires for partial results.
 struct Partial {
-    /// At the score stage: the step is a restore; its log-sum-exp; what its hold rule has left.
+    /// At the score stage: the step is a restore; its log-sum-exp; the rest of its hold budget.
     state: Wire,
     lse: Wire,
     room: Option<Wire>,
-    /// At the weight stage: the step is a restore, and what its hold rule has left.
+    /// At the weight stage: the step is a restore, and the rest of its hold budget.
     weight_room: Option<(Wire, Wire)>,
 }
 

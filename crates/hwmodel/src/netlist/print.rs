@@ -8,14 +8,14 @@ use crate::word::{Word, ones};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-/// Length of the longest expression that is written in place, in characters. A longer one gets a wire of its own.
+/// Length of the longest expression that is written in place, in characters. A longer one gets a wire.
 const INLINE_LIMIT: usize = 60;
 
 /// Start of the first line of a body that leaves bits of its inputs unread. The names of these inputs follow, each with
 /// the range of the bits that are read, `x[29:4]`, if they are contiguous.
 pub const UNREAD_MARK: &str = "// unread:";
 
-/// The line that lists `inputs` behind [`UNREAD_MARK`]; empty if there are none.
+/// The line that lists `inputs` after [`UNREAD_MARK`]; empty if there are none.
 pub fn unread_line(inputs: &[String]) -> String {
     if inputs.is_empty() { String::new() } else { format!("{UNREAD_MARK} {}\n", inputs.join(" ")) }
 }
@@ -219,7 +219,7 @@ impl Printer {
             Op::Constant(v) if net.width() == 1 => format!("1'b{v}"),
             Op::Constant(v) => format!("{}'h{v:x}", net.width()),
             Op::Unary(op, a) => match self.operand(a) {
-                // `~~x` and `|~x` are tokens of their own to some tools.
+                // Some tools read `~~x` and `|~x` as single tokens.
                 text if text.starts_with(['~', '|', '&', '^']) => format!("{op}({text})"),
                 text => format!("{op}{text}"),
             },
@@ -286,7 +286,7 @@ fn fallback_name(op: &Op) -> &'static str {
     }
 }
 
-/// The range of a declaration, `[w-1:0] ` with a space behind it, or nothing for a single bit.
+/// The range of a declaration, `[w-1:0] ` with its space, or nothing for a single bit.
 pub fn range(width: u32) -> String {
     match width {
         1 => String::new(),

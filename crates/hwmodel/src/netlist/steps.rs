@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The operation of a [`Step`] on its operands, which stand in the order that each operation names.
+/// The operation of a [`Step`] on its operands, in the order that each operation names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// The input word at this place among all input words.
@@ -73,7 +73,7 @@ pub struct Step {
 /// The expressions of all outputs as steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Steps {
-    /// The steps; each stands behind those that it reads.
+    /// The steps, in topological order.
     pub steps: Vec<Step>,
     /// Places of the steps whose results are the outputs, in the order of the outputs.
     pub outputs: Vec<u32>,

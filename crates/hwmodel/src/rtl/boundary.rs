@@ -1,7 +1,7 @@
 //! Whether the paths at the ports of a design start and end at registers, and through which logic they lead otherwise.
 //!
 //! The walk follows words from a port through combinational leaves to the nearest registers. Slices, concatenations and copies of bits are
-//! wiring, not logic; so is a leaf for those of its outputs that it only rearranges.
+//! wiring, not logic; so is a leaf for outputs that it only rearranges.
 
 use super::design::{Design, Instance};
 use crate::netlist::{Operator, Steps};

@@ -154,7 +154,7 @@ impl Circuit {
 }
 
 fn measure(structure: &Structure, widths: &mut [u32]) {
-    // A slot driven by another slot has no net of its own.
+    // A slot driven by another slot shares its net.
     for (&net, &width) in structure.nets.iter().zip(&structure.widths) {
         if let Some(measured) = widths.get_mut(net as usize) {
             *measured = width;

@@ -248,7 +248,7 @@ fn place_each(ports: &[&str], (gate, ignored): (&str, &str)) -> Option<(usize, u
 pub trait VectorFunction: Send + Sync + 'static {
     /// Name and description; input and output ports in order.
     fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>);
-    /// The words of each output from those of each input.
+    /// The words of each output from the words of each input.
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>>;
 }
 

@@ -343,7 +343,7 @@ impl Atom for Pin<'_> {
 }
 
 impl Circuit {
-    /// A function as a design of its own, with a single leaf.
+    /// A function as a design with a single leaf.
     pub fn leaf<F: Function<I, O>, const I: usize, const O: usize>(function: F) -> Circuit {
         let mut bench = Module::bench();
         let inputs = function.widths().0.map(|bits| bench.open(bits));

@@ -5,16 +5,16 @@
 
 use rust_hdl::core::prelude::Atom;
 
-/// The kind of module behind a scope.
+/// The kind of module of a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TagKind {
-    /// A module of its own.
+    /// A separate module.
     Module,
     /// A structural module that is inlined into its parent. It structures the source, not the Verilog.
     Dissolved,
     /// A module of its own that leaves outputs of its parts, or elements of its inputs, unread on purpose.
     Open,
-    /// A clock gate; in Verilog, a clock enable of the registers behind it.
+    /// A clock gate; in Verilog, a clock enable of its registers.
     ClockGate,
     /// A register, written into the parent as an `always` block.
     Register {

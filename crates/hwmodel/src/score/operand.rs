@@ -32,7 +32,7 @@ pub struct Operand {
 }
 
 impl Operand {
-    /// The scales, unpacked from the words behind the elements; empty if there are none.
+    /// The scales, unpacked from the words after the elements; empty if there are none.
     pub(crate) fn scales(self, m: &mut Module, name: &'static str, words: &[Wire]) -> Vec<Wire> {
         let Some(format) = self.scale.format() else { return Vec::new() };
         let packed = PackedNumbers {
@@ -117,7 +117,7 @@ fn scale_ident(scale: Scale) -> &'static str {
     }
 }
 
-/// A phrase for the scales behind the elements.
+/// A phrase for the scales after the elements.
 fn words_of(scale: Scale) -> &'static str {
     match scale {
         Scale::None => "nothing",

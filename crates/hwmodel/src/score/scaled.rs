@@ -207,7 +207,7 @@ function! {
 }
 
 /// The multiplier of a sum of products and, only for sums of integers, its right shift, both in the cycle of the sum.
-/// The query is in its register; scales are in the words behind the d elements of q, k or both.
+/// The query is in its register; scales are in the words after the d elements of q, k or both.
 pub(super) fn multiplier(
     m: &mut Module,
     n: &Arc<Numerics>,
@@ -232,7 +232,7 @@ pub(super) fn multiplier(
         numbers.extend(k_operand.scales(m, "k_scale", &k[k_operand.d..]));
     }
     let both = m.leaf("scales", VectorLeaf::new(function), &numbers);
-    // Two multiplications, each in a stage of its own if the dot product has two stages.
+    // Two multiplications, each in a separate stage if the dot product has two stages.
     let stages = dot_stages(n.tree_levels) as usize;
     let before = stages.min(1);
     let product = delay(m, "late_product", both[0], before);

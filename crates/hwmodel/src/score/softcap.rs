@@ -1,4 +1,4 @@
-//! The soft cap of a score, `s <- c tanh(s / c)`, in a stage of its own before the bias.
+//! The soft cap of a score, `s <- c tanh(s / c)`, in a separate stage before the bias.
 //!
 //! The table is [`Softcap`]: the leading bits of `|s|` select a range, the bits that follow a cell, and each cell has a
 //! line.

@@ -53,7 +53,7 @@ impl Leaf for AnySpecial {
                 let first = i * 8 * elements;
                 let last = (first + 8 * elements).min(self.elements) - 1;
                 let word = joined.unwrap_or_else(|| Net::zero(1));
-                // The last word gets no name if it has few groups: it is short enough to stand where it is read.
+                // The last word gets no name if it has few groups: it is short enough to be inlined.
                 match (several || elements == 1, flags.len()) {
                     (true, _) => word.named(&format!("special_{first}_to_{last}")).any(),
                     (false, 3..) => word.named("special_groups").any(),

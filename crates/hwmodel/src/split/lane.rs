@@ -20,7 +20,7 @@ use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
-    /// Selects the merged accumulator, or that of the only part with a key.
+    /// Selects the merged accumulator, or the only part's with a key.
     pub struct MergeSelectFunction { bits: u32 }
     name(this) = format!("merge_select_{}", this.bits);
     doc = "y = keep_a ? a : take_b ? b : merged.";

@@ -1,4 +1,4 @@
-//! Merges of partial results: P cores each meet a part of the keys, and a tree joins what they make into one result.
+//! Merges of partial results: P cores each meet a part of the keys, and a tree joins their partial results.
 //!
 //! ```text
 //!  FLASH-D   w = sigmoid(L_b - L_a)     o = o_a + w (o_b - o_a)      L = max(L_a, L_b) + log2(1 + 2^-|L_b - L_a|)

@@ -81,7 +81,7 @@ impl MergeKind {
     }
 }
 
-/// Merge `index` of a tree: returns the state of both parts together, with scalars two cycles after those of the parts.
+/// Merge `index` of a tree: returns the state of both parts together, with scalars two cycles after the parts'.
 /// The accumulators of the `last` merge are not delayed for a next one.
 pub fn merge_node(
     around: &mut Module,

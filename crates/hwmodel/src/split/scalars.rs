@@ -9,9 +9,9 @@ pub struct State {
     /// The scalars are valid in this cycle. The accumulators follow two cycles later, those of a tree's last merge one
     /// cycle later.
     pub valid: Wire,
-    /// There was no key: scalars and accumulators mean nothing. Beside the scalars.
+    /// There was no key: scalars and accumulators mean nothing. In the cycle of the scalars.
     pub empty: Wire,
-    /// FLASH-D: the log-sum-exp `lse` and, where the hold rule has a budget, what is left of it, `room`. FA2: the maximum
+    /// FLASH-D: the log-sum-exp `lse` and, where the hold rule has a budget, its rest, `room`. FA2: the maximum
     /// `m` and the sum `l`.
     pub scalars: Signals,
     /// The d accumulators.
@@ -71,11 +71,11 @@ pub struct ScalarOutputs {
     pub scalars: Signals,
     /// The lanes' factor or shift, a cycle after the inputs.
     pub w: Wire,
-    /// The factor scales part a; if low, part b. Beside `w`.
+    /// The factor scales part a; if low, part b. In the cycle of `w`.
     pub upper: Wire,
 }
 
-/// Builds the unit that merges scalars: its ports, and `inside` what it computes.
+/// Builds the unit that merges scalars: its ports, and with `inside` its logic.
 pub(super) fn scalar_unit(
     around: &mut Module,
     tag: Tag,

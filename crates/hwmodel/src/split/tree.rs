@@ -70,7 +70,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         // `done`: the merged accumulators are there. `o_valid`: the result is there, for FA2 a cycle later.
         let done = m.register_reset("done_q", 0, last.valid);
         let o_valid = late_flag(m, "valid_q", done, waits);
-        // Inf, NaN or overflow in any part: trees like that of the merges, delayed to the result.
+        // Inf, NaN or overflow in any part: trees like the merges', delayed to the result.
         let invalids: Vec<Wire> = cores.iter().map(|core| core.o_invalid).collect();
         let invalid = flag_tree(m, "invalids", &invalids);
         let o_invalid = delay(m, "invalid_q", invalid, merges + 1 + waits);

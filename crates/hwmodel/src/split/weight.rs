@@ -29,7 +29,7 @@ function! {
 }
 
 function! {
-    /// What is left of the hold rule's budget in both parts together.
+    /// The rest of the hold rule's budget in both parts together.
     pub struct LeastRoomFunction { bits: u32 }
     name(this) = format!("least_room_{}", this.bits);
     doc = "The smaller room: what is held, relative to what is kept, is no more in both together than in the worse of them.";

@@ -1,4 +1,4 @@
-//! The host's side: registers behind an AXI4-Lite slave, counters, and the start of blocks.
+//! The host's side: registers on an AXI4-Lite slave, counters, and the start of blocks.
 
 use super::fields::*;
 use super::lite::lite_slave;
@@ -19,7 +19,7 @@ pub struct Events {
     pub taken: Option<Wire>,
     /// Errors of the streams, in the order of their bits in STATUS.
     pub error: Vec<Wire>,
-    /// The events of the counters, without those of cycles and blocks.
+    /// The events of the counters, without cycles and blocks.
     pub occurs: Vec<Wire>,
 }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 /// Width of a register's byte address.
 pub const ADDRESS_BITS: u32 = 8;
 
-/// What a host may do with a register.
+/// The access of a host to a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
@@ -127,7 +127,7 @@ const S_ERRORS: StreamErrors = &[
     ("S_PARTIAL", "a packet of states ended inside a state; the missing bits count as zero"),
 ];
 
-/// The error bits of STATUS: those of queries, of keys, of values where all are sent, and of states for cores with partial results. Within
+/// The error bits of STATUS: for queries, for keys, for values where all are sent, and for states of cores with partial results. Within
 /// a stream they have the order of its error port. If a beat is a whole vector, no packet ends inside one, and `_PARTIAL` is left out.
 pub fn errors(config: &WrapperConfig) -> Vec<Field> {
     let (mut first, mut fields) = (FIRST_ERROR, Vec::new());

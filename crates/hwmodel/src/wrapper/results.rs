@@ -139,7 +139,7 @@ fn send(
     let [blocked, load, push, waiting, last_beat, next_left] =
         m.call(("rules", 0), rules, [o_valid, ce, no_room, left]);
     m.next(left, next_left);
-    // rest_q holds the beats after the first. It loads those of a new result or shifts by a beat; nothing moves into the last place.
+    // rest_q holds the beats after the first. It loads a new result's or shifts by a beat; nothing moves into the last place.
     let (first, following) = words.split_at(shape.words);
     let shifted = following.len() - shape.words;
     let rest: Vec<Wire> = (0..following.len())

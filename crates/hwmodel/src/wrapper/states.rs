@@ -143,7 +143,7 @@ pub struct StepInputs {
     pub key_valid: Wire,
 }
 
-/// Merges states and keys to steps; keys wait until the block's states are done. `[k_valid, k_last]` and `k_mask` are those of the key.
+/// Merges states and keys to steps; keys wait until the block's states are done. `[k_valid, k_last]` and `k_mask` belong to the key.
 pub fn steps_of(
     m: &mut Module,
     states: &StateOutputs,

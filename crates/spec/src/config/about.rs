@@ -1,15 +1,15 @@
-//! Why each option exists and what its choices cost: the paragraphs of `--help` and of `docs/reference/options.md`.
+//! The purpose of each option and the cost of its choices: the paragraphs of `--help` and of `docs/reference/options.md`.
 //!
 //! Figures in them come from the tables in `docs/results`.
 
-/// The headings under which options stand in help and in documents.
+/// The headings of options in help and in documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// The recurrence, its datapath, vector lengths and the hold rule.
     Core,
     /// Formats of operands and results, and scales.
     Formats,
-    /// Optional ports, and the memory behind them.
+    /// Optional ports, and the memory that serves them.
     Ports,
     /// Bit widths and table sizes.
     Precision,

@@ -37,7 +37,7 @@ impl ArrayConfig {
     /// Checks the core's configuration and the number of queries.
     ///
     /// # Errors
-    /// Names the field, what was given and what is allowed.
+    /// Names the field, the given value and the allowed ones.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let refuse = |field, problem: String| Err(ConfigError { field, problem });
         let (lo, hi) = QUERIES_RANGE;
@@ -95,7 +95,7 @@ impl ArrayConfig {
         index_bits(self.queries)
     }
 
-    /// Cycles from the last key of one block to that of the next, for blocks of `queries` queries and `keys` keys that
+    /// Cycles from one block's last key to the next block's, for blocks of `queries` queries and `keys` keys that
     /// follow each other without a pause of the sources: `max(keys, queries + TRANSFER_CYCLES)`.
     pub fn cycles_per_block(queries: usize, keys: usize) -> usize {
         keys.max(queries + TRANSFER_CYCLES)

@@ -1,4 +1,4 @@
-//! Which other option stands in the way of one that is refused.
+//! The option that conflicts with a refused one.
 
 use super::*;
 

@@ -34,7 +34,7 @@ pub enum Fa2Variant {
     /// the final scale. The textbook's datapath, hence the alias.
     #[serde(alias = "default")]
     SeparateScale,
-    /// As the paper draws it: two exponentials, three multipliers a lane with that of the division, every operation in the format.
+    /// As the paper draws it: two exponentials, three multipliers a lane, the divider's included, every operation in the format.
     Literal,
     /// As `SeparateScale`, but the lane's multiplier also applies the final scale. It is idle in the cycle after the last key, because the next step is a gap
     /// or a first key, which only loads v.
@@ -64,7 +64,7 @@ impl From<Fa2Variant> for Datapath {
 /// Number system of the lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arithmetic {
-    /// Float; accumulator and weight have widths of their own.
+    /// Float; accumulator and weight have separate widths.
     Float,
     /// Fixed point, relative to a power of two loaded with q.
     Fixed,
@@ -116,11 +116,11 @@ pub struct Kind {
     ///
     /// [`CoreConfig::state_fraction`]: super::CoreConfig::state_fraction
     pub sum_guard: u32,
-    /// Default of `value_stage`: v has a pipeline stage of its own before the lanes.
+    /// Default of `value_stage`: v has a separate pipeline stage before the lanes.
     pub value_stage: bool,
     /// The hold rules it supports.
     pub hold: HoldRules,
-    /// Scalars of a partial result's state, beside the accumulators: `lse`, `room` (what is left of a hold budget), `m` (FA2's maximum or reference), `l`.
+    /// Scalars of a partial result's state, next to the accumulators: `lse`, `room` (the rest of a hold budget), `m` (FA2's maximum or reference), `l`.
     /// Empty in the paper-literal datapaths, which have no partial results because the paper draws none.
     pub state: &'static [&'static str],
     /// Set for the formats (elements with scales) in which it is the design's default. Fixed-point lanes are narrower than wide significands.
@@ -154,7 +154,7 @@ impl WidestScalar {
 /// 65,536 keys, as functions of p and G. They keep the rule of equal error at 2 to N keys (`flashd_study::equal_error`; docs/theory/widths.md has the errors).
 ///
 /// - O: a step of 1/N of a difference moves o by some units, and N roundings add up like a random walk.
-/// - V: the difference in these places is dithered, so that on average it has those of the dither too. The mean of N random values is about `2^(-G/2)` of them.
+/// - V: the difference in these places is dithered, so that on average it also resolves the dither's places. The mean of N random values is about `2^(-G/2)` of them.
 ///   In bf16 `flashd size` finds a bit less, with which recorded heads have up to 1.13 times FA2's error.
 /// - W: rounding the weight costs less than rounding the result. With p bits recorded heads have up to 8 % more error in floats.
 fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {

@@ -7,12 +7,12 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What a file or flags say about a core. Fields that are not given are as in [`CoreConfig::new`] for the given design, vector length and format: one rule for
+/// The fields of a core that a file or flags give. Fields that are not given are as in [`CoreConfig::new`] for the given design, vector length and format: one rule for
 /// files and flags.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CoreFields(BTreeMap<&'static str, Given>);
 
-/// A value, and whether it comes from a file. Earlier versions wrote all fields to files, with defaults for those that the core does not have.
+/// A value, and whether it comes from a file. Earlier versions wrote all fields to files, with defaults for fields that the core does not have.
 #[derive(Clone, Debug, PartialEq)]
 struct Given {
     value: Value,

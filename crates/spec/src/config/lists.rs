@@ -44,7 +44,7 @@ impl CoreConfig {
         fixed.map(|core| CoreConfig { value_stage: Some(!core.value_stage()), ..core }).collect()
     }
 
-    /// Cores with float lanes whose precision differs from that of the ports: wider accumulators, wider weights, or both.
+    /// Cores with float lanes whose precision differs from the ports': wider accumulators, wider weights, or both.
     pub fn mixed_precision(d: usize) -> Vec<CoreConfig> {
         let float = |kind: &&&'static Kind| kind.arithmetic == Arithmetic::Float;
         let precisions = [

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// The longest name of a module, as Verilator encodes it. It hashes longer names, and then finds neither a top nor a file by them.
 pub const LONGEST_NAME: usize = 127;
-/// What is added to the name of a design has at most the letters of `_sva`.
+/// Suffixes of a design's name have at most the length of `_sva`.
 const ADDED: usize = 4;
 /// Bytes of the digest in a name, two digits each.
 const DIGEST_BYTES: usize = 4;
@@ -18,7 +18,7 @@ pub fn encoded_length(name: &str) -> usize {
     name.len() + CODE_OF_UNDERSCORES * name.matches("__").count()
 }
 
-/// `name` and a digest of `text` behind `_`, the name cut where both would have more than [`LONGEST_NAME`] letters.
+/// `name`, `_` and a digest of `text`, the name cut where both would have more than [`LONGEST_NAME`] letters.
 pub fn with_digest(name: &str, text: &str) -> String {
     digested(name, text, LONGEST_NAME)
 }

@@ -1,4 +1,4 @@
-//! A core's option, and what is computed from the table of options.
+//! An option of a core, and functions over the table of options.
 
 use super::value::{OptionValue, Word, json};
 use super::*;
@@ -155,7 +155,7 @@ impl CoreOption {
     /// Parses a typed value. [`CoreConfig::validate`] checks the range.
     ///
     /// # Errors
-    /// Says what was wrong and what would be right.
+    /// Names the error and the accepted values.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         (self.access.parse)(text).map_err(|problem| match self.range {
             Range::Any => problem,
@@ -275,7 +275,7 @@ impl CoreOption {
 }
 
 impl CoreConfig {
-    /// The flags that select this configuration: design, lengths, formats, and what is not default: `--design fa2 --d 16 --format bf16`.
+    /// The flags that select this configuration: design, lengths, formats, and non-default options: `--design fa2 --d 16 --format bf16`.
     pub fn flags(&self) -> String {
         let default =
             CoreConfig { datapath: Datapath::shipped(self.design(), self.encodings()), ..self.plain() };

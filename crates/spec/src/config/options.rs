@@ -56,7 +56,7 @@ fn scale_suffix(operand: &str, scale: Scale) -> String {
     operand.to_string() + scale
 }
 
-/// JSON of an operand's format; null if it is that of the queries.
+/// JSON of an operand's format; null if the same as the queries'.
 fn other(c: &CoreConfig, of: fn(Formats) -> Format) -> Value {
     let format = of(c.formats());
     json((format != c.format).then_some(format))

@@ -29,7 +29,7 @@ impl SplitConfig {
     /// Checks the core's configuration and the number of parts.
     ///
     /// # Errors
-    /// Names the field, what was given and what is allowed.
+    /// Names the field, the given value and the allowed ones.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let (lo, hi) = PARTS_RANGE;
         if !(lo..=hi).contains(&self.parts) || !self.parts.is_power_of_two() {

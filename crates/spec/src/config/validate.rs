@@ -4,13 +4,13 @@ use super::*;
 use crate::number::short;
 use crate::numerics::{BudgetNumerics, SCORE_BITS};
 
-/// What is wrong with a configuration and what would be right.
+/// An error of a configuration, with the allowed values.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct ConfigError {
     /// The configuration field at fault, as written in JSON and on the command line.
     pub field: &'static str,
-    /// What was given and what is allowed.
+    /// The given value and the allowed ones.
     pub problem: String,
 }
 
@@ -31,7 +31,7 @@ impl CoreConfig {
     /// Checks every field and every combination.
     ///
     /// # Errors
-    /// Names the field, what was given and what is allowed.
+    /// Names the field, the given value and the allowed ones.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let default = self.plain();
         for option in &OPTIONS {

@@ -17,7 +17,7 @@ pub trait OptionValue: Serialize + DeserializeOwned {
     /// Parses typed text.
     ///
     /// # Errors
-    /// Says what was wrong and what would be right.
+    /// Names the error and the accepted values.
     fn parse(text: &str) -> Result<Self, String>;
 
     /// The value as it is typed.

@@ -43,7 +43,7 @@ pub enum Values {
     /// Only requested values: a value that no query of the block needs is never fetched.
     #[default]
     Requested,
-    /// All values of a block, in a packet; the wrapper drops those that no query needs.
+    /// All values of a block, in a packet; the wrapper drops values that no query needs.
     All,
 }
 
@@ -71,7 +71,7 @@ impl WrapperConfig {
     /// Checks the array's configuration and the width of a beat.
     ///
     /// # Errors
-    /// Names the field, what was given and what is allowed.
+    /// Names the field, the given value and the allowed ones.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.array.validate()?;
         let beat = self.beat();
@@ -93,7 +93,7 @@ impl WrapperConfig {
         Ok(())
     }
 
-    /// Set if queries, keys, values and results have one length and width and nothing beside them. A vector is then a whole number of beats.
+    /// Set if queries, keys, values and results have one length and width, and no other words. A vector is then a whole number of beats.
     fn is_uniform(&self) -> bool {
         self.array.core.has_one_shape() && !self.array.core.bias
     }

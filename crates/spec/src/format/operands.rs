@@ -64,7 +64,7 @@ impl Formats {
         Scales { q: of(self.q), k: of(self.k), v: Scale::None }
     }
 
-    /// Part of a name: q's format after those that differ from it: `bf16`, `k_fp8_e4m3_v_fp8_e4m3_bf16`.
+    /// Part of a name: q's format after the formats that differ from it: `bf16`, `k_fp8_e4m3_v_fp8_e4m3_bf16`.
     pub fn ident(&self) -> String {
         let others = self.others().map(|(operand, format)| format!("{operand}_{}_", format.ident()));
         others.collect::<String>() + &self.q.ident()
@@ -128,7 +128,7 @@ impl Encodings {
         !self.is_exact() && [q, k].contains(&Scale::Row)
     }
 
-    /// Formats of what a core multiplies: elements with the powers of two of their scales, and the result. If the dot product is exact, q and k stay integers.
+    /// Formats of a core's operands: elements with the powers of two of their scales, and the result. If the dot product is exact, q and k stay integers.
     pub fn products(&self) -> Formats {
         let Encodings { formats, scales } = self;
         let of_scores = |scale: Scale, format| if self.is_exact() { format } else { scale.product(format) };

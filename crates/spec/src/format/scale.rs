@@ -141,7 +141,7 @@ impl Scale {
         }
     }
 
-    /// Exponent of the elements' ulp beside the scale: OCP's int8 in MX has 2 integer and 6 fraction bits.
+    /// Exponent of the elements' ulp relative to the scale: OCP's int8 in MX has 2 integer and 6 fraction bits.
     pub fn element_exponent(self, element: Format) -> i32 {
         if self == Scale::Mx && element.is_integer() { -(element.fraction_bits as i32) } else { 0 }
     }

@@ -2,7 +2,7 @@
 
 use crate::bits::bits_for;
 
-/// Reserve c of a budget: one key may take at most 2^-c of what is left.
+/// Reserve c of a budget: one key may take at most 2^-c of the rest.
 pub const BUDGET_RESERVE: u32 = 2;
 
 /// The hold rule with a budget, for fixed-point x in base 2; F is `floor(x)`.
@@ -20,7 +20,7 @@ pub const BUDGET_RESERVE: u32 = 2;
 pub struct BudgetNumerics {
     /// Exponent b of the budget.
     pub exponent: u32,
-    /// Register bits R, those of the most keys: it lets 2^R keys of negligible weight be held in a row.
+    /// Register bits R, for the largest number of keys: it lets 2^R keys of negligible weight be held in a row.
     pub register: u32,
     /// Reserve c.
     pub reserve: u32,

@@ -155,7 +155,7 @@ fn fit_paper_sigmoid(t: &mut Table) {
         }
         (range.1 - range.0) / 2.0
     };
-    // Of the pieces from each cell to each later one.
+    // Costs of the pieces from each cell to each later one.
     let piece_errors: Vec<Vec<f64>> =
         (0..cells).map(|a| (a + 1..=cells).map(|b| piece_error(a, b)).collect()).collect();
     let segments = (t.segments as usize).min(cells);

@@ -99,7 +99,7 @@ impl Function {
         !matches!(self, Function::Ln | Function::PaperSigmoid)
     }
 
-    /// Number of octaves with entries of their own. The last octave's entries serve all later ones, with an error below that of the segments.
+    /// Number of octaves with separate entries. The last octave's entries serve all later ones, with an error below the segments'.
     pub fn octaves(self, segments: u32) -> u32 {
         match self {
             Function::Sigmoid | Function::Softplus | Function::Log2p1 => 2 * segments.ilog2() + 4,
@@ -120,7 +120,7 @@ pub struct Table {
     pub function: Function,
     /// Linear pieces, per octave.
     pub segments: u32,
-    /// Octaves with entries of their own; entry = `octave * cells + cell`.
+    /// Octaves with separate entries; entry = `octave * cells + cell`.
     pub octaves: u32,
     /// Cells per octave, indexed by the top bits of the offset. Equal to `segments`, except in the paper's sigmoid, where neighbouring cells share a segment's
     /// slope.

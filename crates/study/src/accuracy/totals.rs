@@ -18,7 +18,7 @@ pub struct CoreErrors {
     pub channel_mean: f64,
     /// The worst channel's of all heads.
     pub channel_worst: f64,
-    /// Root mean square of the error over that of the exact result, the mean over the heads. Heads whose exact results
+    /// Root mean square of the error over the exact result's, the mean over the heads. Heads whose exact results
     /// are all 0 do not count; none without others.
     pub relative: Option<f64>,
     /// Cosine of the angle between result and exact result, the mean over the queries. 0 where the result is 0.

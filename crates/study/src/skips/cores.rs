@@ -20,7 +20,7 @@ struct Encoded<'a> {
     q: Vec<u64>,
 }
 
-/// Values with a power of two of their own.
+/// Values with a separate power of two.
 struct Values {
     scaling: Scaling,
     v: Vec<u64>,

@@ -59,7 +59,7 @@ pub struct RuleHolds {
     pub exact: Figures,
     /// Most keys that it held in one query.
     pub most_held: u64,
-    /// Largest error that it can add with so many keys held, as a fraction of max|v|; none without a bound.
+    /// Largest error that it can add with this number of keys held, as a fraction of max|v|; none without a bound.
     pub bound: Option<f64>,
     /// Whether that bound holds for any number of keys.
     pub bound_for_any_n: bool,

@@ -14,13 +14,13 @@ use std::str::FromStr;
 
 /// Thresholds T that are compared by default.
 pub const DEFAULT_THRESHOLDS: [f64; 6] = [6.0, 8.0, 9.0, 10.0, 11.0, 12.0];
-/// Thresholds that a rule may have, those of the cores.
+/// Thresholds that a rule may have, as in the cores.
 const THRESHOLDS: (f64, f64) = (1.0, 64.0);
 /// Accumulator fraction bits that a budget may be made for.
 const FRACTIONS: (u32, u32) = (1, 40);
 /// Largest reserve of a budget.
 const MOST_RESERVE: u32 = 16;
-/// Register bits of a coarse budget unless given, those of cores for 65,536 keys.
+/// Register bits of a coarse budget unless given, as in cores for 65,536 keys.
 const REGISTER: u32 = 16;
 
 /// How a budget's bound of the lost mass shrinks.
@@ -51,7 +51,7 @@ pub enum Rule {
     Budget {
         /// Fraction bits of the accumulator.
         fraction: u32,
-        /// A key may take one in `2^reserve` of what is left.
+        /// A key may take one in `2^reserve` of the rest.
         reserve: u32,
         /// How it recovers.
         decay: Decay,
@@ -66,7 +66,7 @@ pub struct RuleError {
     problem: String,
 }
 
-/// The reserve of a budget unless given, that of the cores.
+/// The reserve of a budget unless given, as in the cores.
 const RESERVE: u32 = BUDGET_RESERVE;
 /// The smallest number of fraction bits whose budget adds less than 0.1 % of max|v|.
 const PER_MILLE: u32 = 9;

@@ -56,7 +56,7 @@ pub struct WorstCase {
     pub held: u64,
     /// The error.
     pub error: f64,
-    /// The bound of the error with so many keys held; the static rule has none.
+    /// The bound of the error with this number of keys held; the static rule has none.
     pub bound: Option<f64>,
     /// The error of the core that has the rule on the same stream.
     pub core_error: Option<f64>,

@@ -3,7 +3,7 @@
 use super::scaling::{Scaling, channel_limit};
 use flashd_spec::format::{Encodings, Format};
 
-/// What the channels of V are divided by before they are rounded, so that each channel's largest magnitude becomes [`channel_limit`]. The
+/// The divisors of the channels of V before they are rounded, so that each channel's largest magnitude becomes [`channel_limit`]. The
 /// host multiplies the results by it. One where there is no such limit: channels are as they are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Channels(Vec<f64>);
@@ -27,7 +27,7 @@ impl Channels {
         self.0.is_empty()
     }
 
-    /// What a channel is divided by; one beyond the last, where rows are padded.
+    /// The divisor of a channel; one beyond the last, where rows are padded.
     pub fn scale(&self, channel: usize) -> f64 {
         self.0.get(channel).copied().unwrap_or(1.0)
     }

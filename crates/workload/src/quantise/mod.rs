@@ -1,4 +1,4 @@
-//! What the host does before it hands a head to a core: scale, then round to the encodings of the format.
+//! The host's work before it sends a head to a core: scale, then round to the encodings of the format.
 //!
 //! The power of two of the score's scale goes to the core's `score_shift`, the rest is folded into Q
 //! ([`Scaling`]). In narrow formats Q, K and V are multiplied by powers of two on top ([`choose_scaling`]),
@@ -36,13 +36,13 @@ pub struct Quantised {
     pub queries: usize,
     /// Rows of `k` and of `v`.
     pub keys: usize,
-    /// Queries, `[queries, d_k]`, each with the words of its scales behind it.
+    /// Queries, `[queries, d_k]`, each followed by the words of its scales.
     pub q: Vec<u64>,
     /// Keys, `[keys, d_k]`, likewise.
     pub k: Vec<u64>,
     /// Values, `[keys, d_v]`, likewise.
     pub v: Vec<u64>,
-    /// What the channels of V were divided by.
+    /// The divisors of the channels of V.
     pub channels: Channels,
     /// Elements of q, k and v that were beyond the largest number of their format and became that number.
     pub saturated: [usize; 3],
@@ -53,7 +53,7 @@ pub struct Quantised {
 /// A tensor's encodings.
 #[derive(Clone, Debug, Default)]
 pub struct Rounded {
-    /// Rows one after another, each with its scale behind it where rows have scales.
+    /// Rows one after another, each followed by its scale if rows have scales.
     pub words: Vec<u64>,
     /// Elements that were beyond the largest number of the format and became that number.
     pub saturated: usize,
@@ -88,7 +88,7 @@ impl Rounded {
         }
     }
 
-    /// These rows, and others behind them.
+    /// These rows, followed by others.
     #[must_use]
     pub fn and(mut self, behind: Rounded) -> Rounded {
         self.words.extend(behind.words);
@@ -240,8 +240,8 @@ impl Quantised {
         Quantised { d, dv, q, k, v, ..self }
     }
 
-    /// The numbers that the encodings stand for, in the scale of the original tensors: what a core sees. Exact
-    /// references run on this tell the error of a datapath from the error of the format.
+    /// The numbers of the encodings, in the scale of the original tensors: the operands of a core. Exact
+    /// references run on this separate the error of a datapath from the error of the format.
     ///
     /// `score_scale` on these tensors gives the same score as `score_shift` on the encodings, to f64 rounding:
     /// the remainder is taken out of Q again.
@@ -262,13 +262,13 @@ impl Quantised {
     }
 }
 
-/// Rows of `from` elements as rows of `to`; scales stay behind the elements.
+/// Rows of `from` elements as rows of `to`; scales stay after the elements.
 fn padded(encoding: RowEncoding, data: &[u64], from: usize, to: usize) -> Vec<u64> {
     let words = from + encoding.scale.words(encoding.format, from);
     data.chunks_exact(words.max(1)).flat_map(|row| encoding.padded(from, to, row)).collect()
 }
 
-/// Row i of rows of so many words.
+/// Row i of rows of this number of words.
 fn row(data: &[u64], words: usize, i: usize) -> &[u64] {
     &data[i * words..][..words]
 }

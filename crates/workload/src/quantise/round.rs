@@ -258,7 +258,7 @@ mod tests {
                     (vec![bits], beyond.abs() > format.value(format.max_finite()))
                 );
             };
-            // Numbers between any two of a format, and just beside their middle; fp32's by a step.
+            // Numbers between any two of a format, and next to their middle; fp32's by a step.
             let step = if format.width() > 16 { 65_521 } else { 1 };
             for bits in (0..=format.max_finite()).step_by(step) {
                 let (low, high) = (format.value(bits), format.value(bits + 1));

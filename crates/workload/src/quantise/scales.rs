@@ -22,7 +22,7 @@ pub enum ScaleRule {
 }
 
 impl ScaleRule {
-    /// All of them, each with what it is in words.
+    /// All of them, with descriptions.
     pub const ALL: [(ScaleRule, &'static str); 4] = [
         (ScaleRule::Floor, "2^(floor(log2 m) - e), OCP v1.0: some elements saturate"),
         (ScaleRule::Ceil, "2^(ceil(log2 m) - e): nothing saturates"),
@@ -107,7 +107,7 @@ impl RowEncoding {
         }
     }
 
-    /// What an element is divided by before it is rounded to its format.
+    /// The divisor of an element before it is rounded to its format.
     fn unit(self, format: ScaleFormat, scale: u64) -> f64 {
         format.value(scale).0 * f64::from(self.scale.element_exponent(self.format)).exp2()
     }
@@ -139,7 +139,7 @@ impl RowEncoding {
         saturated
     }
 
-    /// The numbers that the first d of a vector's words stand for, with the scales behind them.
+    /// The numbers that the first d words of a vector encode, with the scales that follow them.
     pub fn decode(self, d: usize, words: &[u64]) -> Vec<f64> {
         let RowEncoding { format, scale, .. } = self;
         let (elements, scales) = words.split_at(d);
@@ -153,7 +153,7 @@ impl RowEncoding {
         elements.iter().enumerate().map(|(i, &bits)| format.value(bits) * by(i)).collect()
     }
 
-    /// A vector's words with zeros behind its d elements, so that there are `to`.
+    /// A vector's d elements padded with zeros to `to` words.
     pub(super) fn padded(self, d: usize, to: usize, words: &[u64]) -> Vec<u64> {
         let RowEncoding { format, scale, .. } = self;
         let (elements, scales) = words.split_at(d);

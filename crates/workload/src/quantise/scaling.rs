@@ -1,4 +1,4 @@
-//! The scales of a head: what is multiplied into the tensors, what the core shifts and what is undone.
+//! The scales of a head: factors of the tensors, the shift in the core, and their inverses on results.
 
 use super::round::{PowerOfTwo, floor_log2, scale_by_power_of_two};
 use super::scales::{ScaleRule, is_narrow};
@@ -25,7 +25,7 @@ pub struct Scaling {
     pub v_exponent: i32,
     /// The shift that the core has to be configured with.
     pub score_shift: i32,
-    /// What is left of the score scale without its power of two, in (1/2, 1]: multiplied into Q.
+    /// The score scale without its power of two, in (1/2, 1]: multiplied into Q.
     pub q_factor: f64,
     /// Which powers of two the scales of vectors and blocks are, where they are such.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -21,7 +21,7 @@ const SAMPLED_KEYS: usize = 32;
 const TOTAL_RANGE: std::ops::RangeInclusive<i32> = -6..=2;
 /// How uneven the headroom of Q and K may become.
 const MAX_SKEW: i32 = 3;
-/// What an uneven choice must gain over an even one: less is an accident of the sample.
+/// The least gain of an uneven choice over an even one: less is an accident of the sample.
 const WORTHWHILE: f64 = 0.95;
 
 /// Chooses the powers of two for a head, and splits the score scale.

@@ -1,7 +1,7 @@
 //! Streams on which a rule for leaving out work is at its worst.
 //!
 //! All have one score and one value a key: `q = sqrt(d) e_0` and `k_j = s_j e_0`, so that the score is `s_j`, and
-//! every element of value j is the same. There are as many queries as keys, all equal: with a causal mask, query i
+//! every element of value j is the same. Queries and keys are equal in number, and all queries are equal: with a causal mask, query i
 //! shows the result after i + 1 keys.
 //!
 //! The *static* rule looks at the difference D of neighbouring scores: it holds the output when `D <= -6` and
@@ -15,18 +15,18 @@ pub const ADVERSARIAL: [&str; 9] =
 
 /// The fall that the static rule still holds.
 const HELD: f64 = -6.0;
-/// A rise just short of what makes the static rule load the value.
+/// A rise just below the one with which the static rule loads the value.
 const NOT_LOADED: f64 = 10.875;
 
 /// Scores and values of a stream, none for an unknown name.
 ///
-/// | name | keys | what it does |
+/// | name | keys | effect |
 /// | --- | --- | --- |
 /// | `osc6` | 256 | scores 0, -6, 0, -6, ...: every fall is held, so every second key is lost |
 /// | `hi3` | 3 | 0, -20, -9: a rise of 11 that matters nothing replaces the whole output |
 /// | `climb` | 45 | 40 falls of 6, then 4 rises of 10.875: ends far below the start and yet takes over the output |
 /// | `climb_flat` | 65 | 3 falls of 6, a rise of 10.875, then level: held keys that should add up |
-/// | `holdT6`, `holdT8`, `holdT11` | 512 | one key, then 511 that are T below it: what a hold with threshold T loses at most |
+/// | `holdT6`, `holdT8`, `holdT11` | 512 | one key, then 511 that are T below it: the largest loss of a hold with threshold T |
 /// | `reset` | 64 | level, with one key 20 above in the middle: all that follows is negligible |
 /// | `sawtooth` | 256 | falls of 5.875, seven times, then back up by 41.125: no fall is ever held |
 pub fn adversarial_stream(name: &str) -> Option<(Vec<f64>, Vec<f64>)> {

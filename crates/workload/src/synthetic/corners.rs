@@ -6,7 +6,7 @@ use flashd_spec::format::{Format, Subnormals};
 
 /// Tensors in which half of the elements are corner cases of a format, the other half Gaussian.
 ///
-/// The corner cases, of either sign: zero, the smallest positive number and what is just above and below it, the
+/// The corner cases, of either sign: zero, the smallest positive number and its neighbours, the
 /// largest subnormal and the smallest normal number, one and its neighbours, the largest number and more than
 /// that, and values half-way between two neighbours (where the lower and where the upper one is even). Only what
 /// float32 holds exactly occurs. Meant for tensors that are rounded unscaled

@@ -1,4 +1,4 @@
-//! A synthetic head whose scores look like those of a trained model.
+//! A synthetic head with scores as in a trained model.
 
 use super::source::Source;
 use crate::tensor::Attention;
@@ -9,7 +9,7 @@ const CONTENT_RANK: usize = 4;
 const CONTENT_SCORE: f64 = 1.2;
 /// Score that a query adds to a heavy key.
 const HEAVY_SCORE: f64 = 3.0;
-/// One key in so many is heavy, and the first key always is.
+/// The first key is heavy, and one in this number of others.
 const HEAVY_EVERY: usize = 64;
 /// Magnitude of a heavy key's value, relative to the others.
 const HEAVY_VALUE: f64 = 0.2;

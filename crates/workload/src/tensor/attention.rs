@@ -140,7 +140,7 @@ impl Attention {
         largest
     }
 
-    /// Where the queries stand among the keys; a cut does not move them.
+    /// The positions of the queries among the keys; a cut does not move them.
     pub fn positions(&self, align: CausalAlign) -> Positions {
         let Size { queries, keys } = self.uncut();
         Positions::new(queries, keys, align)

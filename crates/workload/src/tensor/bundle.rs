@@ -11,7 +11,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use zip::ZipArchive;
 
-/// Most bytes that one byte of an archive can stand for (deflate). An entry that announces more is not read.
+/// Most bytes that one byte of an archive can expand to (deflate). An entry that announces more is not read.
 const MAX_EXPANSION: u64 = 1032;
 
 /// Reads the three tensors of a bundle, q, k and v, with the rows that are asked for.
@@ -94,7 +94,7 @@ fn header(file: &mut BufReader<File>, start: u64, fixed: usize, lengths: usize) 
 /// Whether the header before an entry says what its copy in the directory says; none where one is cut. The archive's
 /// reader looks at the copy alone.
 fn same_headers(file: &mut BufReader<File>, local: u64, central: u64) -> Option<bool> {
-    /// Sizes and CRC come behind the data.
+    /// Sizes and CRC follow the data.
     const STREAMED: u16 = 1 << 3;
     /// The sizes are in a field of 64 bits each.
     const IN_FIELD: u32 = u32::MAX;

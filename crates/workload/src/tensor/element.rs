@@ -85,7 +85,7 @@ impl Element {
             Element::F8E5m2 => small(Format::FP8_E5M2, word),
             Element::F8E4m3 => small(Format::FP8_E4M3, word),
             Element::F16 => small(Format::FP16, word),
-            // Those of the hardware have no subnormals.
+            // The hardware's have no subnormals.
             Element::Bf16 => f64::from(f32::from_bits((word as u32) << 16)),
             Element::F32 => f64::from(f32::from_bits(word as u32)),
             Element::F64 => f64::from_bits(word),
@@ -93,7 +93,7 @@ impl Element {
     }
 }
 
-/// The value of an encoding of a format with subnormals; what has no value is infinite or NaN.
+/// The value of an encoding of a format with subnormals; encodings without a value are infinite or NaN.
 fn small(format: Format, bits: u64) -> f64 {
     match (format.is_special(bits), bits & ((1 << format.fraction_bits) - 1)) {
         (false, _) => format.value(bits),

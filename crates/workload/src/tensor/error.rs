@@ -1,4 +1,4 @@
-//! What can be wrong with a tensor file, and what would be right.
+//! Errors of tensor files, with the accepted values.
 
 use std::fmt;
 use std::io;
@@ -39,17 +39,17 @@ impl fmt::Display for Place {
     }
 }
 
-/// A tensor that cannot be used: which one, and what is wrong with it.
+/// A tensor that cannot be used, and its error.
 #[derive(Debug, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct TensorError {
     /// The file or entry at fault.
     pub place: Place,
-    /// What is wrong with it and what would be right.
+    /// The error and the accepted values.
     pub problem: Problem,
 }
 
-/// What is wrong with a tensor, with what would be right.
+/// An error of a tensor, with the accepted values.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// The operating system refuses.
@@ -91,7 +91,7 @@ pub enum Problem {
     WrongRank {
         /// As announced.
         shape: Vec<u64>,
-        /// What the tensor must look like.
+        /// The required shape of the tensor.
         needed: &'static str,
     },
     /// No rows or no columns.
@@ -172,7 +172,7 @@ pub enum Problem {
         /// Rows there.
         other_rows: usize,
     },
-    /// What is added to scores is not of the head's size.
+    /// The addends of scores are not of the head's size.
     #[error(
         "has {rows} rows of {columns}; [{keys}] or [{queries}, {keys}] is needed, a number for each key or each query and key"
     )]
@@ -203,7 +203,7 @@ pub enum Problem {
     MissingEntry {
         /// `q`, `k` or `v`.
         wanted: &'static str,
-        /// What the bundle holds.
+        /// The contents of the bundle.
         found: Vec<String>,
     },
     /// The bundle spells an entry in more than one way.

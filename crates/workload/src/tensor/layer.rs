@@ -21,7 +21,7 @@ impl Layer {
     /// (grouped queries), each serves as many heads of Q in a row.
     ///
     /// # Errors
-    /// Names the file, what is wrong with it and what would be right.
+    /// Names the file, the error and the accepted values.
     pub fn from_npy(q: &Path, k: &Path, v: &Path) -> Result<Layer, TensorError> {
         Layer::npy_rows([q, k, v], First::default())
     }
@@ -37,7 +37,7 @@ impl Layer {
     /// [`Attention::from_bundle`] for one head or the heads of a layer, in the shapes of [`Layer::from_npy`].
     ///
     /// # Errors
-    /// Names the file and the entry, what is wrong with it and what would be right.
+    /// Names the file, the entry, the error and the accepted values.
     pub fn from_bundle(path: &Path) -> Result<Layer, TensorError> {
         Layer::bundle_rows(path, First::default())
     }
@@ -130,7 +130,7 @@ impl Attention {
     /// Reads three `.npy` files: Q is `[queries, d]` or `[d]`, K is `[keys, d]`, V is `[keys, d]` or as wide as values are.
     ///
     /// # Errors
-    /// Names the file, what is wrong with it and what would be right.
+    /// Names the file, the error and the accepted values.
     pub fn from_npy(q: &Path, k: &Path, v: &Path) -> Result<Attention, TensorError> {
         Layer::assemble(npy_files([q, k, v], Rank::Head, First::default())?)?.heads.swap_remove(0).finite()
     }
@@ -138,7 +138,7 @@ impl Attention {
     /// Reads the entries q, k and v (or Q, K and V) of a `.npz` or `.safetensors` file.
     ///
     /// # Errors
-    /// Names the file and the entry, what is wrong with it and what would be right.
+    /// Names the file, the entry, the error and the accepted values.
     pub fn from_bundle(path: &Path) -> Result<Attention, TensorError> {
         let tensors = bundle::read(path, Rank::Head, First::default())?;
         Layer::assemble(tensors)?.heads.swap_remove(0).finite()

@@ -4,11 +4,11 @@ use super::error::{Problem, TensorError};
 use super::read::with_npy;
 use std::path::Path;
 
-/// Reads what is added to the scores of `queries` queries and `keys` keys from a `.npy` file of shape `[queries, keys]`, or `[keys]` for
+/// Reads the addends of the scores of `queries` queries and `keys` keys from a `.npy` file of shape `[queries, keys]`, or `[keys]` for
 /// all queries: row-major `[queries * keys]` in f64. An element is finite, or -inf for a key that its query does not see.
 ///
 /// # Errors
-/// Names the file, what is wrong with it and what would be right; NaN and +inf are refused.
+/// Names the file, the error and the accepted values; NaN and +inf are refused.
 pub fn read_mask(path: &Path, queries: usize, keys: usize) -> Result<Vec<f64>, TensorError> {
     with_npy(path, |place, mut data| {
         let rows = match data.header.shape[..] {

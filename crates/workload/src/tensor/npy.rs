@@ -139,7 +139,7 @@ fn parse(text: &str) -> Result<Header, Problem> {
     Ok(Header { element, big_endian, fortran_order, shape, preamble: 0 })
 }
 
-/// What a description of the elements stands for, and whether the most significant byte comes first.
+/// The element type of a description, and whether the most significant byte comes first.
 fn element(descr: &str) -> Result<(Element, bool), Problem> {
     // Without an order it is the machine's that reads, as for NumPy: here little endian.
     let (big_endian, name) = match descr.as_bytes().first() {

@@ -45,7 +45,7 @@ pub(super) struct Wanted {
 /// One tensor and where it came from.
 pub(super) struct Tensor {
     pub(super) place: Place,
-    /// The sizes before those of rows and columns, as in the file.
+    /// The sizes before rows and columns, as in the file.
     pub(super) leading: Vec<usize>,
     pub(super) heads: usize,
     /// Rows of a head in the file.

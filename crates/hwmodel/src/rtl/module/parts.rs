@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 
 impl Module {
-    /// Reserves places in the emitted text, so that parts stand in the order of the data flow. The named parts or registers may be added
+    /// Reserves places in the emitted text, so that parts are in the order of the data flow. The named parts or registers may be added
     /// later, because they read wires that do not exist yet, or may have been added before, because others read theirs.
     pub fn reserve(&mut self, names: &[&str]) {
         for name in names {
