@@ -3,13 +3,11 @@
 use crate::carrier::{Carrier, Carriers};
 use crate::head::{Head, Prepared};
 use crate::lanes::{
-    Division, FixedLanes, FloatEnding, FloatLanes, FloatOp, Lanes, RangedLanes, RangedSumLanes, SumLanes,
-    SumOp,
+    FixedLanes, FloatEnding, FloatLanes, FloatOp, Lanes, RangedLanes, RangedSumLanes, SumLanes,
 };
 use crate::operand::Operand;
 use crate::recurrence::{
-    Fa2, FactorWeight, LOG_REFERENCE_GUARD_BITS, Literal, LogReference, Lse, Paper, Recurrence,
-    RoundedWeight, SharedLog, divide,
+    Fa2, FactorWeight, Literal, LogReference, Lse, Paper, Recurrence, RoundedWeight, divide,
 };
 use crate::result::{PartialState, QueryResult, Take};
 use crate::round::{decode, encode, pow2};
@@ -150,14 +148,11 @@ impl Model {
                 let longest = recurrence.factor_bits() + n.accumulator.precision();
                 self.float_lanes(input, &recurrence, n.product, longest, carriers)
             }
-            Datapath::Fa2(Fa2Variant::LogReference) => {
-                self.sum_lanes(input, &LogReference::new(n), LOG_REFERENCE_GUARD_BITS, carriers)
-            }
-            Datapath::Fa2(Fa2Variant::SharedLogReference) => {
-                self.sum_lanes(input, &SharedLog::new(n), LOG_REFERENCE_GUARD_BITS, carriers)
+            Datapath::Fa2(Fa2Variant::LogReference | Fa2Variant::SharedLogReference) => {
+                self.sum_lanes(input, &LogReference::new(n), carriers)
             }
             Datapath::Fa2(Fa2Variant::Ranged) => {
-                input.visit(self, &SharedLog::new(n), &RangedSumLanes::of(config, n), carriers)
+                input.visit(self, &LogReference::new(n), &RangedSumLanes::of(config, n), carriers)
             }
         }
     }
@@ -206,11 +201,9 @@ impl Model {
         }
     }
 
-    /// Calls the visitor with lanes of fixed-point sums, which have `guard` bits above the values'.
-    fn sum_lanes<R, I: Visit>(&self, input: I, recurrence: &R, guard: u32, carriers: Carriers) -> I::Output
-    where
-        R: Recurrence<Op = SumOp, Ending = Division>,
-    {
+    /// Calls the visitor with lanes of fixed-point sums.
+    fn sum_lanes<I: Visit>(&self, input: I, recurrence: &LogReference, carriers: Carriers) -> I::Output {
+        let guard = self.config.sum_guard_bits();
         let formats = self.numerics.formats;
         let kept = (self.numerics.kept_significand(), self.numerics.scales_in_lane);
         let lane = LaneBits { w: self.numerics.factor_significand, ..self.config.lane_bits() };

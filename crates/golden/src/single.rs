@@ -2,7 +2,6 @@
 
 use crate::base2::Factor;
 use crate::lanes::{BlendOp, FixedLanes, FloatLanes, FloatOp, Lanes, RangedLanes, SumLanes, SumOp};
-use crate::recurrence::{EXPONENTIAL_OCTAVES, LOG_REFERENCE_GUARD_BITS};
 use crate::round::{decode, encode};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Subnormals};
@@ -77,8 +76,9 @@ pub fn flash_d_ranged_lane(config: &CoreConfig, o: u64, v: u64, (w, upper, x): (
 /// exponential e as a step records it.
 pub fn fa2_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, w: u64, delta: u32) -> i64 {
     let lane = config.lane_bits();
-    let op = SumOp { delta, e: Factor::from_record(w, lane.w), up: EXPONENTIAL_OCTAVES };
+    // The exponential is relative to twice the reference.
+    let op = SumOp { delta, e: Factor::from_record(w, lane.w), up: 1 };
     // A step does not use the bits that a result keeps: any will do.
-    let lanes = SumLanes::<f64, i64>::new(config.products(), lane, LOG_REFERENCE_GUARD_BITS, (lane.o, false));
+    let lanes = SumLanes::<f64, i64>::new(config.products(), lane, config.sum_guard_bits(), (lane.o, false));
     step(&lanes, op, o, v, v_exponent)
 }

@@ -246,7 +246,7 @@ pub fn count(value: &Value) -> Option<usize> {
     }
 }
 
-/// All values that a value with lists expands to, the last field changing fastest. `{"all": [...]}` stands for itself.
+/// All values that a value with lists expands to, the last field changing fastest. `{"all": [...]}` is a value.
 pub fn product(value: &Value) -> Vec<Value> {
     match value {
         Value::Object(fields) if is_kept_together(fields) => vec![value.clone()],

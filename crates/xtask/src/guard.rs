@@ -108,7 +108,7 @@ pub fn selected(command: &str, selection: &Selection, folder: &Path) -> Outcome<
     Ok([vec![command.to_string()], selection.flags(CONFIGURATION)].concat())
 }
 
-/// Runs the program in a folder, keeps what it says, and tells whether it succeeded.
+/// Runs the program in a folder and keeps its output. Returns whether it succeeded.
 pub fn keep(flashd: &Path, arguments: &[String], folder: &Path) -> Outcome<bool> {
     let mut command = command(flashd, arguments);
     command.env(flashd_files::REPRODUCIBLE, "1");

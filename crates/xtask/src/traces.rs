@@ -24,7 +24,7 @@ const SUMS: &str = "SHA256SUMS";
 /// Write what simulations show of every kind of machine: waves, pipeline charts, vectors, testbenches and reports
 ///
 /// Every datapath as a core, as a core with masks, states, bias and cap, as an array, with split keys and in a stream wrapper, on a
-/// recorded head. SHA256SUMS has a digest of each file: `diff` compares those of two revisions, and `cargo xtask same` the files.
+/// recorded head. SHA256SUMS has a digest of each file. `diff` compares the digests of two revisions, and `cargo xtask same` the files.
 /// FLASHD names the flashd executable; by default it is built.
 #[derive(Args)]
 pub struct TracesOptions {
@@ -67,7 +67,7 @@ fn machines() -> Vec<Selection> {
             Selection::around(core, Around::wrapper(2, None, false)),
         ]
     };
-    // What a datapath does not have is refused, which would be no trace.
+    // Unsupported combinations end with an error, and leave no trace.
     let is_valid = |machine: &Selection| match machine {
         Selection::Core(core, Around::Split { .. }) => core.can_be_partial(),
         Selection::Core(core, _) => core.validate().is_ok(),

@@ -7,20 +7,15 @@ use crate::lanes::{Division, SumOp};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{Numerics, ReciprocalNumerics};
 
-/// Bits of the accumulator above the values': l stays in [1, 2), and exponentials are below 2.
-pub(crate) const LOG_REFERENCE_GUARD_BITS: u32 = 2;
-
-/// Octaves of an exponential above its recorded factor: it is relative to twice the reference.
-pub(crate) const EXPONENTIAL_OCTAVES: u32 = 1;
-
-/// State of a query: the reference's exponent, an integer, and the sum (FL fraction bits).
+/// State of a query: the reference (FS fraction bits) and the sum in [1/2, 2) (FL fraction bits). The reference of `log-reference` is whole octaves, and the
+/// sum is at least 1; in the other variants the reference is the first score plus whole octaves.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scaled {
-    reference: i64,
-    l: i64,
+pub(crate) struct Octaves {
+    pub(crate) reference: i64,
+    pub(crate) l: u64,
 }
 
-/// The variant `log-reference`.
+/// The variants `log-reference`, `shared-log-reference` and `ranged`.
 #[derive(Clone)]
 pub(crate) struct LogReference {
     score: FixedScore,
@@ -29,17 +24,14 @@ pub(crate) struct LogReference {
     score_fraction: u32,
     state_fraction: u32,
     hold: Option<i64>,
-    /// Significand bits of the exponential.
+    /// Significand bits of the lanes' factors.
     factor_bits: u32,
-    /// Width of the reference in bits.
-    reference_bits: u32,
-}
-
-/// A step's new state, the shift of the old sums, and the exponential for the lanes.
-struct Change {
-    state: Scaled,
-    delta: i64,
-    e: Factor,
+    /// The lanes' multiplier also applies the final scale: it does not multiply a first key, whose reference is the score.
+    shared: bool,
+    /// Octaves of an exponential above its recorded factor.
+    up: u32,
+    /// Bits of a saved reference, and its fraction bits.
+    saved: (u32, u32),
 }
 
 impl LogReference {
@@ -52,42 +44,26 @@ impl LogReference {
             state_fraction: n.state_fraction,
             hold: n.hold_threshold.map(|t| -(t as i64)),
             factor_bits: n.factor_significand,
-            // An integer from -2^IS to 2^IS, plus the octaves of l above that.
-            reference_bits: n.score_integer + 2,
+            shared: n.scales_in_lane,
+            up: n.exponential_octaves(),
+            saved: match n.scales_in_lane {
+                true => (n.fine_reference_bits(), n.score_fraction),
+                false => (n.reference_bits(), 0),
+            },
         }
     }
 
-    /// `2^-tau` for tau with FS fraction bits, and twice that as an addend to l, rounded half up.
-    fn exponential(&self, tau: i64) -> (Factor, i64) {
-        let r = self.base2.reduce(tau as u64, self.score_fraction);
-        let e = self.base2.exp_factor(r, self.factor_bits);
-        let places = e.shift() as i32 - EXPONENTIAL_OCTAVES as i32 - self.state_fraction as i32;
-        (e, round_half_up(e.m as i64, places))
+    /// `2^-tau` for tau with FS fraction bits, and `2^(up - tau)` as an addend to l, rounded half up.
+    fn exponential(&self, tau: i64) -> (Factor, u64) {
+        let reduced = self.base2.reduce(tau as u64, self.score_fraction);
+        let e = self.base2.exp_factor(reduced, self.factor_bits);
+        let places = e.shift() as i32 - self.up as i32 - self.state_fraction as i32;
+        (e, round_half_up(e.m as i64, places) as u64)
     }
-
-    fn change(&self, state: Option<Scaled>, s: i64) -> Change {
-        let floor = s >> self.score_fraction;
-        let before = state.unwrap_or(Scaled { reference: floor, l: 0 });
-        let jump = (floor - before.reference).max(0);
-        let raised = before.reference + jump;
-        let (e, addend) = self.exponential(((raised + 1) << self.score_fraction) - s);
-        let sum = shifted(before.l, jump) + addend;
-        let carry = sum >> (self.state_fraction + 1) != 0;
-        Change {
-            state: Scaled { reference: raised + i64::from(carry), l: sum >> u32::from(carry) },
-            delta: jump + i64::from(carry),
-            e: Factor { right: e.right + u32::from(carry), ..e },
-        }
-    }
-}
-
-/// `l 2^-delta`, rounded down.
-fn shifted(l: i64, delta: i64) -> i64 {
-    l >> delta.min(63)
 }
 
 impl Recurrence for LogReference {
-    type State = Scaled;
+    type State = Octaves;
     type Op = SumOp;
     type Ending = Division;
 
@@ -95,38 +71,60 @@ impl Recurrence for LogReference {
         self.score.saturates(key)
     }
 
-    fn step(&self, state: Option<Scaled>, key: KeyScore) -> (Scaled, Decision<SumOp>) {
+    fn step(&self, state: Option<Octaves>, key: KeyScore) -> (Octaves, Decision<SumOp>) {
         let s = self.score.of(key);
-        let distance = |reference: i64| s - (reference << self.score_fraction);
-        if let Some(state) = state {
-            let x = distance(state.reference);
-            if self.hold.is_some_and(|limit| x <= limit) {
-                return (state, Decision::hold(s, x));
-            }
+        let octave = 1 << self.score_fraction;
+        let first = Octaves { reference: if self.shared { s } else { s & -octave }, l: 0 };
+        let Octaves { reference, l } = state.unwrap_or(first);
+        let x = s - reference;
+        if state.is_some() && self.hold.is_some_and(|limit| x <= limit) {
+            return (Octaves { reference, l }, Decision::hold(s, x));
         }
-        let change = self.change(state, s);
-        let op = SumOp { delta: change.delta.min(63) as u32, e: change.e, up: EXPONENTIAL_OCTAVES };
-        let w = change.e.record();
-        let decision = match state {
-            None => Decision::load(s, w, op),
-            Some(old) => Decision::update(s, distance(old.reference), w, change.delta > 0, op),
+        // The whole octaves that reach the score, `ceil(x)`, or with exponentials of up to `2^up` one less.
+        let reached = if self.shared { x + octave - 1 } else { x };
+        let jump = (reached >> self.score_fraction).max(0);
+        let (e, addend) = self.exponential((jump + i64::from(self.up)) * octave - x);
+        let sum = l.checked_shr(jump as u32).unwrap_or(0) + addend;
+        // If the sum reaches 2, halve it and the new exponential.
+        let carry = u32::from(sum >= 2 << self.state_fraction);
+        let delta = jump + i64::from(carry);
+        let next = Octaves { reference: reference + delta * octave, l: sum >> carry };
+        let e = match state {
+            None if self.shared => Factor::one(self.factor_bits),
+            _ => Factor { right: e.right + carry, ..e },
         };
-        (change.state, decision)
+        let op = SumOp { delta: delta.min(63) as u32, e, up: self.up };
+        let decision = match state {
+            None => Decision::load(s, e.record(), op),
+            Some(_) => Decision::update(s, x, e.record(), delta > 0, op),
+        };
+        (next, decision)
     }
 
-    fn sum(&self, state: Scaled) -> Option<u64> {
-        Some(state.l as u64)
+    fn sum(&self, state: Octaves) -> Option<u64> {
+        Some(state.l)
     }
 
-    fn save(&self, Scaled { reference, l }: Scaled) -> [u64; 2] {
-        [reference as u64 & ones(self.reference_bits), l as u64]
+    fn save(&self, Octaves { reference, l }: Octaves) -> [u64; 2] {
+        let (bits, fraction) = self.saved;
+        [(reference >> (self.score_fraction - fraction)) as u64 & ones(bits), l]
     }
 
-    fn restore(&self, [reference, l]: [u64; 2]) -> Option<Scaled> {
-        Some(Scaled { reference: signed(reference, self.reference_bits), l: l as i64 })
+    fn restore(&self, [reference, l]: [u64; 2]) -> Option<Octaves> {
+        let (bits, fraction) = self.saved;
+        Some(Octaves { reference: signed(reference, bits) << (self.score_fraction - fraction), l })
     }
 
-    fn ending(&self, state: Option<Scaled>) -> Division {
-        state.map(|state| divide(&self.reciprocal, state.l as u64, self.state_fraction))
+    fn ending(&self, state: Option<Octaves>) -> Division {
+        state.map(|Octaves { l, .. }| {
+            let (r, exponent) = divide(&self.reciprocal, l, self.state_fraction);
+            if !self.shared {
+                return (r, exponent);
+            }
+            let fraction = self.reciprocal.table.value_fraction;
+            // In the lane's multiplier the reciprocal has the form of an exponential.
+            let factor = Factor::new(r, fraction, 0, self.factor_bits);
+            (factor.m, exponent + fraction as i32 - factor.shift() as i32)
+        })
     }
 }

@@ -1,14 +1,12 @@
 //! The scalar recurrences: each turns a dot product into a weight and an action.
 
 mod fa2;
-mod fa2_shared_log;
 mod log_reference;
 mod lse;
 mod paper;
 
 pub(crate) use fa2::{Fa2, Sum, divide, exponential_factor, reciprocal_of_sum, scaled};
-pub(crate) use fa2_shared_log::{Octaves, SharedLog};
-pub(crate) use log_reference::{EXPONENTIAL_OCTAVES, LOG_REFERENCE_GUARD_BITS, LogReference};
+pub(crate) use log_reference::{LogReference, Octaves};
 pub use lse::spent_after;
 pub(crate) use lse::{FactorWeight, Lse, RoundedWeight, WeightForm};
 pub(crate) use paper::{Literal, Paper};

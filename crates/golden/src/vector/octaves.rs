@@ -1,11 +1,11 @@
-//! The recurrence of FA2 `ranged` for all queries of a block: [`crate::recurrence::SharedLog`] in 32-bit lanes.
+//! The recurrence of FA2 `ranged` for all queries of a block: [`crate::recurrence::LogReference`] in 32-bit lanes.
 
 use super::block::TileWork;
 use super::table::{Factors, Lookup, Rounding};
 use super::watch::Masks;
 use crate::base2::{Base2, Factor};
 use crate::block::{BLOCK, Block};
-use crate::recurrence::{Octaves, Recurrence, SharedLog};
+use crate::recurrence::{LogReference, Octaves, Recurrence};
 use crate::result::{Action, PartialState, Step};
 use flashd_spec::numerics::Numerics;
 
@@ -14,7 +14,7 @@ const FARTHEST: i32 = 30;
 
 /// From scores to the reference, the sum and the exponentials of the lanes.
 pub(crate) struct OctaveLanes {
-    reference: SharedLog,
+    reference: LogReference,
     exp: Lookup,
     factors: Factors,
     /// From the fraction bits of a score to the table's.
@@ -68,7 +68,7 @@ impl OctaveLanes {
         }
         let largest = (1 << n.octave_argument_bits()) - 1;
         Some(OctaveLanes {
-            reference: SharedLog::new(n),
+            reference: LogReference::new(n),
             exp: Lookup::new(&n.exp.exp)?,
             factors: Factors::new(&base2, bits),
             reduce: Rounding::new(n.score_fraction as i32 - b as i32),
@@ -102,7 +102,7 @@ impl OctaveLanes {
     }
 
     /// The division that ends a query that has seen a key.
-    pub(crate) fn ending(&self, state: &State, query: usize) -> <SharedLog as Recurrence>::Ending {
+    pub(crate) fn ending(&self, state: &State, query: usize) -> <LogReference as Recurrence>::Ending {
         self.reference.ending(Some(Self::octaves(state, query)))
     }
 

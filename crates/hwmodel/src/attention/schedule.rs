@@ -43,40 +43,22 @@ pub fn score_stage(n: &Numerics) -> u32 {
 }
 
 impl FrontSchedule {
-    /// The schedule of a core's dot product.
-    pub fn new(n: &Numerics) -> Self {
-        match n.rounded_dot {
-            true => FrontSchedule::of_rounded_sums(n.tree_levels),
-            false => FrontSchedule::of_exact_sums(n.tree_levels),
-        }
-    }
-
-    /// Places the `A - 1` registers of a tree of A = `levels` levels. Float adders are the slowest part of a core, so
-    /// each level gets a stage as long as there are enough.
-    pub fn of_rounded_sums(levels: u32) -> Self {
-        // The tree has two stages less than levels, so its first two stages take two levels each.
-        Self::of_groups(levels, |stages| (0..stages).map(|stage| if stage < 2 { 2 } else { 1 }).collect())
-    }
-
-    /// The same for integer adders, which go two levels to a stage. That saves the registers of every second level; the registers that remain
-    /// delay the narrow result.
-    pub fn of_exact_sums(levels: u32) -> Self {
-        let pairs = |_| (0..levels.div_ceil(2)).map(|stage| (levels - 2 * stage).min(2) as usize).collect();
-        Self::of_groups(levels, pairs)
-    }
-
-    /// `groups`: the levels of each stage, for a number of stages.
-    fn of_groups(levels: u32, groups: impl Fn(usize) -> Vec<usize>) -> Self {
+    /// Places the `A - 1` registers of a tree of A = `levels` levels. Adders that round are the slowest part of a core, so
+    /// each level gets a stage as long as there are enough. Integer adders go two levels to a stage, which saves the
+    /// registers of every second level; the registers that remain delay the narrow result.
+    pub fn new(rounded: bool, levels: u32) -> Self {
         let registers = dot_stages(levels) as usize;
         let levels = levels as usize;
         // With few registers the products share a stage with the first level.
         let after_products = registers >= 3;
         let stages = registers - after_products as usize;
-        let groups = match registers {
+        let groups: Vec<usize> = match registers {
             0 => vec![],
             1 => vec![levels],
             2 => vec![1, levels - 1],
-            _ => groups(stages),
+            // The tree has two stages less than levels, so its first two stages take two levels each.
+            _ if rounded => (0..stages).map(|stage| if stage < 2 { 2 } else { 1 }).collect(),
+            _ => (0..levels.div_ceil(2)).map(|stage| (levels - 2 * stage).min(2)).collect(),
         };
         let mut after_level = vec![false; levels];
         let mut done = 0;

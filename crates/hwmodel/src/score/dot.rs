@@ -13,7 +13,7 @@ pub fn dot_product(around: &mut Module, name: impl Into<Name>, n: &Numerics, q: 
         format!("{}_dot_product_{d}", format.ident()),
         format!("dot = sum of q[i] * k[i], d = {d}, every product and sum rounded to {format}."),
     );
-    let schedule = FrontSchedule::of_rounded_sums(n.tree_levels);
+    let schedule = FrontSchedule::new(true, n.tree_levels);
     around.part(name, tag, |m| {
         m.clock();
         let (q, k) = (m.inputs("q", q), m.inputs("k", k));

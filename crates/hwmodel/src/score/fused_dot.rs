@@ -124,7 +124,7 @@ pub fn fused_dot(
         format!("{}_fused_dot_product_{d}", pair_ident(n)),
         format!("total + carry = sum of q[i] * k[i], d = {d}, every product rounded to fixed point."),
     );
-    let schedule = FrontSchedule::of_exact_sums(n.tree_levels);
+    let schedule = FrontSchedule::new(false, n.tree_levels);
     around.part(name, tag, |m| {
         m.clock();
         let (q, k) = (m.inputs("q", q), m.inputs("k", k));

@@ -5,7 +5,6 @@
 mod fa2;
 mod fa2_log;
 mod fa2_octaves;
-mod fa2_shared_log;
 mod flash_d;
 mod to_the_letter;
 
@@ -162,8 +161,8 @@ pub(super) fn kind(config: &CoreConfig) -> &'static WaveKind {
             &WaveKind { stages: fa2_log::stages, numbers: &[FIXED_LANE, EXPONENTIAL_FACTOR, REFERENCE, SUM] }
         }
         Fa2(Fa2Variant::SharedLogReference) => &WaveKind {
-            stages: fa2_shared_log::stages,
-            numbers: &[fa2_shared_log::NUMBERS, FIXED_LANE, EXPONENTIAL_FACTOR, REFERENCE, SUM],
+            stages: fa2_log::stages,
+            numbers: &[fa2_log::NUMBERS, FIXED_LANE, EXPONENTIAL_FACTOR, REFERENCE, SUM],
         },
         Fa2(Fa2Variant::Ranged) => &WaveKind {
             stages: fa2_octaves::stages,
@@ -238,7 +237,8 @@ fn query_and_key(config: &CoreConfig) -> Group {
 }
 
 fn adder_tree(config: &CoreConfig) -> Group {
-    let schedule = FrontSchedule::new(&Numerics::new(config));
+    let Numerics { rounded_dot, tree_levels, .. } = Numerics::new(config);
+    let schedule = FrontSchedule::new(rounded_dot, tree_levels);
     // Where nothing is registered, the tree shares its only stage with the score.
     let first = schedule.after_products as usize;
     let last = schedule.registers().saturating_sub(1);

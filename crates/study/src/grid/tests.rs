@@ -116,8 +116,8 @@ fn the_default_grid_has_every_variant_and_every_default() {
         let all = default_grid(16, Format::BF16);
         all.iter().filter(|c| c.design() == design && c.has_fixed_lanes()).count()
     };
-    // Accumulators and factors; of FLASH-D twice, as its lanes have one range or each its own, their defaults, and both with the other value stage;
-    // of FA2 a variant with three factors and two with two, and their defaults.
+    // Accumulators and factors; of FLASH-D twice, as its lanes have one range or each its own, their defaults, and both with the other value stage. FA2
+    // has a variant with three factors and two with two, and their defaults.
     assert_eq!(lanes(Design::FlashD), 2 * 4 * 4 + 4);
     assert_eq!(lanes(Design::Fa2), (3 * 3 + 1) + 2 * (3 * 2 + 1));
 }

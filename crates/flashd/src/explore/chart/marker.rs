@@ -9,7 +9,7 @@ use plotters::prelude::*;
 pub enum Marker {
     /// The shipped variant.
     Disc,
-    /// FA2 with a multiplier of its own for the final scale: `separate`.
+    /// FA2 with a separate multiplier for the final scale: `separate`.
     Triangle,
     /// FLASH-D with every operation rounded.
     Bar,
@@ -21,7 +21,7 @@ pub enum Marker {
     Right,
     /// After the paper.
     Cross,
-    /// Of formats alone.
+    /// Formats use it, variants do not.
     Down,
     /// FA2 in fixed point, each lane with an exponent.
     Up,

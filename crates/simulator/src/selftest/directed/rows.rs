@@ -25,7 +25,7 @@ impl Rows {
         }
         let count = config.d.min(AXES);
         let mut axes = vec![1.0; count];
-        // Exact sums keep what the format cannot hold in one number.
+        // Exact sums keep more bits than a number of the format.
         if !config.follows_the_paper() && count > 1 {
             axes[count - 1] = FINER;
         }

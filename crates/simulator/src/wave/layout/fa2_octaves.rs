@@ -1,8 +1,9 @@
 //! The stages of FlashAttention-2 whose lanes have exponents: ranged.
 
 use super::Look::{Bits, Number, Trace};
+use super::fa2_log::score;
 use super::rows::{Quantity, Row};
-use super::{Group, number, row, score_rows};
+use super::{Group, number, row};
 use flashd_spec::config::CoreConfig;
 
 /// The reference as a score and octaves, and what the lane's parts call its accumulator, exponents and shifts.
@@ -41,12 +42,6 @@ pub(super) const NUMBERS: &[Row] = &[
 /// From the score to the final scale.
 pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
     vec![score(config), table(config), reference(config), value(config), scale(config)]
-}
-
-fn score(config: &CoreConfig) -> Group {
-    let mut g = Group::after_score(config, 0, "score");
-    g.add(Number, &score_rows(config));
-    g
 }
 
 fn table(config: &CoreConfig) -> Group {
