@@ -2,18 +2,18 @@
 
 use crate::any::AnyConfig;
 use crate::gaps::Gaps;
-use flashd_compiled::{CompileError, Compiled};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::rtl::{Circuit, PortPlace};
+use flashd_rtl_engine::{CompileError, Compiled};
 use flashd_spec::config::ConfigError;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 /// What computes a described design's cycles. Both give every wire the same value in every cycle, which the tests of
-/// [`flashd_compiled`] compare.
+/// [`flashd_rtl_engine`] compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RtlEngine {
-    /// The design as word operations over vectors, in machine code: [`flashd_compiled`].
+    /// The design as word operations over vectors, in machine code: [`flashd_rtl_engine`].
     #[default]
     Compiled,
     /// The event-driven simulator of the described design: [`Circuit`]. The reference, and slower.

@@ -1,8 +1,8 @@
 //! The engines that run the RTL, driven as `testbench/bench/main.cpp` drives what Verilator made.
 
-use flashd_compiled::{Backend, Batch, Compiled};
 use flashd_hwmodel::catalogue::build;
 use flashd_hwmodel::rtl::{Circuit, PortPlace};
+use flashd_rtl_engine::{Backend, Batch, Compiled};
 use flashd_simulator::RESET_CYCLES;
 use flashd_spec::config::CoreConfig;
 use std::error::Error;

@@ -1,10 +1,10 @@
 //! Leaves whose steps are drawn are the same to all engines: every operator, at every width.
 
 use crate::random::{same_in_all_engines, word};
-use flashd_compiled::{evaluate, simplified};
 use flashd_hwmodel::catalogue::build;
 use flashd_hwmodel::netlist::{Operands, Operator, Step, Steps};
 use flashd_hwmodel::rtl::Design as Modules;
+use flashd_rtl_engine::{evaluate, simplified};
 use flashd_spec::bits::ones;
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;

@@ -1,9 +1,9 @@
 //! A fault in what was recorded is seen by the comparison.
 
 use crate::random::{Pair, word};
-use flashd_compiled::{Backend, evaluate};
 use flashd_hwmodel::catalogue::build;
 use flashd_hwmodel::netlist::{Operator, Step, Steps};
+use flashd_rtl_engine::{Backend, evaluate};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};

@@ -1,12 +1,12 @@
 //! Barrel shifters are shifts to the engine.
 
 use crate::random::{same_in_all_engines, word};
-use flashd_compiled::{evaluate, simplified};
 use flashd_hwmodel::arith::fixed::shift_right_filled;
 use flashd_hwmodel::catalogue;
 use flashd_hwmodel::netlist::{Net, Operator, Step, Steps};
 use flashd_hwmodel::rtl::Pins;
 use flashd_hwmodel::word::Word;
+use flashd_rtl_engine::{evaluate, simplified};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
 use rand::SeedableRng;

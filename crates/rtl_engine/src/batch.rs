@@ -16,7 +16,7 @@ use flashd_hwmodel::rtl::{Design, PortPlace, Watched};
 /// Runs of one design, in step with each other. Each is what [`Compiled`](crate::Compiled) is alone.
 ///
 /// ```
-/// use flashd_compiled::Batch;
+/// use flashd_rtl_engine::Batch;
 /// use flashd_hwmodel::catalogue::build;
 /// use flashd_spec::config::{CoreConfig, Design};
 /// use flashd_spec::format::Format;

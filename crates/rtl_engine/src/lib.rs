@@ -12,7 +12,7 @@
 //! ```
 //!
 //! ```
-//! use flashd_compiled::Compiled;
+//! use flashd_rtl_engine::Compiled;
 //! use flashd_hwmodel::catalogue::build;
 //! use flashd_spec::config::{CoreConfig, Design};
 //! use flashd_spec::format::Format;

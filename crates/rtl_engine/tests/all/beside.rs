@@ -1,9 +1,9 @@
 //! Runs beside each other are what each is alone.
 
 use crate::random::words;
-use flashd_compiled::{Backend, Batch, Compiled};
 use flashd_hwmodel::rtl::Circuit;
 use flashd_hwmodel::{array, catalogue, split, wrapper};
+use flashd_rtl_engine::{Backend, Batch, Compiled};
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, WrapperConfig};
 use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};

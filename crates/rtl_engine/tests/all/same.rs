@@ -1,10 +1,10 @@
 //! Every net of every design is the same in both engines, at every moment.
 
 use crate::random::Pair;
-use flashd_compiled::Backend;
 use flashd_hwmodel::netlist::Steps;
 use flashd_hwmodel::rtl::{Circuit, Instance};
 use flashd_hwmodel::{catalogue, split};
+use flashd_rtl_engine::Backend;
 use flashd_simulator::AnyConfig;
 use flashd_simulator::random::draw;
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, KINDS, SplitConfig, WrapperConfig};

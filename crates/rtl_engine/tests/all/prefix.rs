@@ -1,10 +1,10 @@
 //! Prefix adders are sums to the engine.
 
-use flashd_compiled::simplified;
 use flashd_hwmodel::arith::prefix::prefix_sum;
 use flashd_hwmodel::netlist::{Net, Operator, Steps};
 use flashd_hwmodel::rtl::Pins;
 use flashd_hwmodel::word::Word;
+use flashd_rtl_engine::simplified;
 
 fn adder(width: u32, sum: impl Fn(&Net, &Net) -> Net) -> Steps {
     let [a, b] = ["a", "b"].map(|name| Net::input(name, width));

@@ -1,8 +1,8 @@
 //! Port activity that follows nothing but the widths.
 
-use flashd_compiled::{Backend, Compiled};
 use flashd_hwmodel::netlist::Steps;
 use flashd_hwmodel::rtl::{Circuit, Design, DesignPort, PortPlace};
+use flashd_rtl_engine::{Backend, Compiled};
 use flashd_spec::bits::ones;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
