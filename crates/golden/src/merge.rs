@@ -9,7 +9,7 @@ use crate::result::{PartialState, QueryResult};
 use crate::round::{encode, given_exponent};
 use crate::scalar::Scalar;
 use flashd_spec::bits::{ones, signed};
-use flashd_spec::config::{Arithmetic, CoreConfig, Design, Fa2Variant, LaneBits};
+use flashd_spec::config::{Arithmetic, CoreConfig, Design, LaneBits, Reference};
 use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::Numerics;
 use flashd_spec::numerics::merge_numerics;
@@ -131,9 +131,9 @@ impl Merge {
     /// `ranged` first shifts the accumulator of the smaller exponent right, rounding down.
     fn fa2_fixed(&self, a: &PartialState, b: &PartialState) -> PartialState {
         let n = &self.numerics;
-        let fraction = match self.config.fa2() {
-            Some(Fa2Variant::SharedLogReference | Fa2Variant::Ranged) => n.score_fraction,
-            _ => 0,
+        let fraction = match self.config.kind().reference {
+            Reference::ScoreAndOctaves => n.score_fraction,
+            Reference::Octaves | Reference::Maximum => 0,
         };
         let m_bits = n.score_integer + 2 + fraction;
         let bits = self.config.lane_bits().o + self.config.sum_guard_bits();

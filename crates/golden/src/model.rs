@@ -14,7 +14,7 @@ use crate::round::{decode, encode, pow2};
 use crate::run::Run;
 use crate::scalar::Scalar;
 use crate::units::reciprocal_value;
-use flashd_spec::config::{CoreConfig, Datapath, Fa2Variant, FlashDVariant, LaneBits};
+use flashd_spec::config::{Arithmetic, CoreConfig, Datapath, FlashDVariant, LaneBits};
 use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::Numerics;
 
@@ -136,24 +136,21 @@ impl Model {
                 let recurrence = Lse::new(n, FactorWeight(bits.w));
                 input.visit(self, &recurrence, &RangedLanes::new(n.formats, bits), carriers)
             }
-            Datapath::Fa2(Fa2Variant::Literal) => self.float_lanes(
-                input,
-                &Literal::new(n),
-                n.accumulator,
-                p + n.accumulator.precision(),
-                carriers,
-            ),
-            Datapath::Fa2(Fa2Variant::SeparateScale | Fa2Variant::SharedScale) => {
-                let recurrence = Fa2::new(n, config.kind().scales_in_lane);
-                let longest = recurrence.factor_bits() + n.accumulator.precision();
-                self.float_lanes(input, &recurrence, n.product, longest, carriers)
-            }
-            Datapath::Fa2(Fa2Variant::LogReference | Fa2Variant::SharedLogReference) => {
-                self.sum_lanes(input, &LogReference::new(n), carriers)
-            }
-            Datapath::Fa2(Fa2Variant::Ranged) => {
-                input.visit(self, &LogReference::new(n), &RangedSumLanes::of(config, n), carriers)
-            }
+            Datapath::Fa2(_) => match config.kind().arithmetic {
+                Arithmetic::Letter => {
+                    let longest = p + n.accumulator.precision();
+                    self.float_lanes(input, &Literal::new(n), n.accumulator, longest, carriers)
+                }
+                Arithmetic::Float => {
+                    let recurrence = Fa2::new(n, config.kind().scales_in_lane);
+                    let longest = recurrence.factor_bits() + n.accumulator.precision();
+                    self.float_lanes(input, &recurrence, n.product, longest, carriers)
+                }
+                Arithmetic::Fixed => self.sum_lanes(input, &LogReference::new(n), carriers),
+                Arithmetic::Ranged => {
+                    input.visit(self, &LogReference::new(n), &RangedSumLanes::of(config, n), carriers)
+                }
+            },
         }
     }
 

@@ -19,7 +19,9 @@ mod wrapper;
 pub use crate::format::Scale;
 pub use about::{ABOUT, About, Group};
 pub use array::{ArrayConfig, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
-pub use datapath::{Arithmetic, Datapath, Fa2Variant, FlashDVariant, HoldRules, KINDS, Kind, WidestScalar};
+pub use datapath::{
+    Arithmetic, Datapath, Fa2Variant, FlashDVariant, HoldRules, KINDS, Kind, Reference, WidestScalar,
+};
 pub use fields::CoreFields;
 pub use keys::{
     ACCUMULATOR_GUARD_BITS, DEFAULT_MAX_KEYS, HOLD_RANGE, MAX_KEYS_RANGE, STATE_FRACTION_RANGE, too_long,
@@ -374,11 +376,9 @@ impl CoreConfig {
 
     /// Guard bits of FA2's fixed-point accumulators above the value. l stays below 2. FLASH-D needs none.
     pub fn sum_guard_bits(&self) -> u32 {
-        match self.fa2() {
-            Some(Fa2Variant::LogReference | Fa2Variant::SharedLogReference | Fa2Variant::Ranged) => {
-                LOG_SUM_GUARD_BITS
-            }
-            _ => 0,
+        match self.kind().reference {
+            Reference::Maximum => 0,
+            Reference::Octaves | Reference::ScoreAndOctaves => LOG_SUM_GUARD_BITS,
         }
     }
 

@@ -23,7 +23,7 @@ pub use sum::LOG_SUM_GUARD_BITS;
 pub use tables::{ExpNumerics, ReciprocalNumerics};
 
 use crate::bits::bits_for;
-use crate::config::{CoreConfig, Fa2Variant, Hold, LaneBits, STATIC_HOLD, WidestScalar};
+use crate::config::{CoreConfig, Hold, LaneBits, Reference, STATIC_HOLD, WidestScalar};
 use crate::format::{Encodings, Format, Formats, Scales, Subnormals};
 use crate::pwl::softcap::Softcap;
 pub use crate::pwl::{LOG2E, LOG2E_FRACTION};
@@ -165,10 +165,7 @@ impl Numerics {
                 vanished_octave((!fixed_lanes).then_some(weight), config.state_fraction()).into(),
             ),
             ranged: config.has_ranged_lanes(),
-            log_reference: matches!(
-                config.fa2(),
-                Some(Fa2Variant::LogReference | Fa2Variant::SharedLogReference | Fa2Variant::Ranged)
-            ),
+            log_reference: config.kind().reference != Reference::Maximum,
             scales_in_lane: config.kind().scales_in_lane,
             lane: fixed_lanes.then(|| config.lane_bits()),
             encodings,
@@ -310,10 +307,10 @@ impl Numerics {
         let of = |name: &&str| match *name {
             "lse" => self.state_bits(),
             "room" => self.budget.as_ref().map_or(0, BudgetNumerics::room_bits),
-            "m" => match config.fa2() {
-                Some(Fa2Variant::LogReference) => self.reference_bits(),
-                Some(Fa2Variant::SharedLogReference | Fa2Variant::Ranged) => self.fine_reference_bits(),
-                _ => self.score_bits(),
+            "m" => match config.kind().reference {
+                Reference::Maximum => self.score_bits(),
+                Reference::Octaves => self.reference_bits(),
+                Reference::ScoreAndOctaves => self.fine_reference_bits(),
             },
             _ if self.log_reference => self.log_sum_bits(),
             _ => self.sum_bits(),

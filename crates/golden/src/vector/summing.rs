@@ -15,7 +15,7 @@ use crate::model::Model;
 use crate::operand::Operand;
 use crate::result::{PartialState, QueryResult};
 use crate::round::encode;
-use flashd_spec::config::Fa2Variant;
+use flashd_spec::config::{Arithmetic, Design};
 use flashd_spec::format::Format;
 
 /// FA2 `ranged`, in vectors of 32-bit numbers.
@@ -34,7 +34,7 @@ impl Summing {
     /// The core of a model; `None` if its lanes are not of this kind or its numbers do not fit 32 bits.
     pub(crate) fn new(model: &Model) -> Option<Summing> {
         let (config, n) = (model.config(), model.numerics());
-        if config.fa2() != Some(Fa2Variant::Ranged) {
+        if (config.design(), config.kind().arithmetic) != (Design::Fa2, Arithmetic::Ranged) {
             return None;
         }
         let o = config.lane_bits().o;

@@ -15,7 +15,7 @@ use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::units::{MixedFunction, Operation};
 use crate::word::bits_for;
-use flashd_spec::config::{CoreConfig, Fa2Variant, LaneBits, Update};
+use flashd_spec::config::{Arithmetic, CoreConfig, LaneBits, Reference, Update};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -64,11 +64,11 @@ impl MergeKind {
             Some(Update::Fixed) => MergeKind::Fixed,
             Some(Update::Ranged) => MergeKind::Ranged,
             Some(Update::Rounded) => MergeKind::Rounded,
-            None => match config.fa2() {
-                Some(Fa2Variant::LogReference) => MergeKind::LogReference,
-                Some(Fa2Variant::SharedLogReference) => MergeKind::SharedLog,
-                Some(Fa2Variant::Ranged) => MergeKind::RangedSum,
-                _ => MergeKind::Fa2,
+            None => match (config.kind().arithmetic, config.kind().reference) {
+                (Arithmetic::Ranged, _) => MergeKind::RangedSum,
+                (_, Reference::Octaves) => MergeKind::LogReference,
+                (_, Reference::ScoreAndOctaves) => MergeKind::SharedLog,
+                (_, Reference::Maximum) => MergeKind::Fa2,
             },
         }
     }

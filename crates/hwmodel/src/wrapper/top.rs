@@ -2,19 +2,20 @@
 
 use super::advance::*;
 use super::beat::Shape;
-use super::host::{Events, host_control};
-use super::keys::key_stream;
+use super::host::{Events, HostOutputs, host_control};
+use super::keys::{KeyOutputs, key_stream};
 use super::logic::{BothFunction, Low, WithoutFunction, value_credit_bits};
 use super::ports::*;
-use super::queries::query_stream;
+use super::queries::{QueryOutputs, query_stream};
 use super::registers::{counters, errors};
 use super::requests::request_stream;
 use super::results::result_stream;
-use super::states::{StepInputs, state_stream, steps_of};
+use super::states::{StateOutputs, StepInputs, state_stream, steps_of};
 use super::steps::{StepOutputs, StepTimes, step_tracker};
-use super::values::{Permit, value_stream};
+use super::values::{Permit, ValueOutputs, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::attention::ports::CoreInputs;
+use crate::attention::signals::Signals;
 use crate::catalogue::v_step_latency;
 use crate::rtl::{Circuit, Module, Tag, Wire};
 use flashd_spec::config::{Carried, ConfigError, Values, WrapperConfig};
@@ -28,98 +29,254 @@ use std::sync::Arc;
 pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = Arc::new(Numerics::new(&config.array.core));
-    let shape = |carried| Shape::of(config, carried);
-    let [q_shape, k_shape, v_shape, o_shape] =
-        [Carried::Query, Carried::Key, Carried::Value, Carried::Result].map(shape);
-    let s_shape = n.partial.then(|| shape(Carried::State));
-    let all = config.values == Values::All;
+    let shapes = Shapes::of(config);
     let mut bench = Module::bench();
-    // Queries and keys come in a packet for each block; so do values, unless they are asked for one by one.
-    let q = SinkInputs::open(&mut bench, &q_shape, true, false);
-    let k = SinkInputs::open(&mut bench, &k_shape, true, config.array.core.masks);
-    let v = SinkInputs::open(&mut bench, &v_shape, all, false);
-    // A packet of states for each block, with a flag for each query that has none.
-    let s = s_shape.as_ref().map(|shape| SinkInputs::open(&mut bench, shape, true, true));
-    let [aresetn, vreq_tready, o_tready] = [(); 3].map(|()| bench.open(1));
-    let host = open_lite(&mut bench);
-    bench.part("top", Tag::module(config.name(), "Streams and registers around the array."), |m| {
+    let open = Ports::open(&mut bench, config, &shapes);
+    let tag = Tag::module(config.name(), "Streams and registers around the array.");
+    bench.part("top", tag, |m| {
         m.clock_port("aclk");
-        let aresetn = m.input("aresetn", aresetn);
-        let q = q.enter(m, "s_axis_q_", Last::Always);
-        let k = k.enter(m, "s_axis_k_", Last::Always);
-        // The port of requests, where values are asked for. A vector of one wire is an optional port.
+        let ports = open.enter(m);
+        wrapper(m, config, &n, &shapes, &ports);
+    });
+    Ok(bench.into_circuit())
+}
+
+/// The shapes of the streams.
+struct Shapes {
+    q: Shape,
+    k: Shape,
+    v: Shape,
+    o: Shape,
+    /// With partial results.
+    s: Option<Shape>,
+}
+
+impl Shapes {
+    fn of(config: &WrapperConfig) -> Shapes {
+        let shape = |carried| Shape::of(config, carried);
+        Shapes {
+            q: shape(Carried::Query),
+            k: shape(Carried::Key),
+            v: shape(Carried::Value),
+            o: shape(Carried::Result),
+            s: config.array.core.partial.then(|| shape(Carried::State)),
+        }
+    }
+}
+
+/// The input ports.
+struct Ports {
+    aresetn: Wire,
+    q: SinkInputs,
+    k: SinkInputs,
+    v: SinkInputs,
+    /// With partial results.
+    s: Option<SinkInputs>,
+    /// Where values are asked for.
+    vreq_tready: Option<Wire>,
+    o_tready: Wire,
+    host: Signals,
+}
+
+impl Ports {
+    /// Open wires for them.
+    fn open(bench: &mut Module, config: &WrapperConfig, shapes: &Shapes) -> Ports {
+        let all = config.values == Values::All;
+        // Queries and keys come in a packet for each block; so do values, unless they are asked for one by one.
+        let q = SinkInputs::open(bench, &shapes.q, true, false);
+        let k = SinkInputs::open(bench, &shapes.k, true, config.array.core.masks);
+        let v = SinkInputs::open(bench, &shapes.v, all, false);
+        // A packet of states for each block, with a flag for each query that has none.
+        let s = shapes.s.as_ref().map(|shape| SinkInputs::open(bench, shape, true, true));
+        let [aresetn, vreq_tready, o_tready] = [(); 3].map(|()| bench.open(1));
+        let host = open_lite(bench);
+        Ports { aresetn, q, k, v, s, vreq_tready: (!all).then_some(vreq_tready), o_tready, host }
+    }
+
+    /// Declares them, and reserves the places of the outputs.
+    fn enter(&self, m: &mut Module) -> Ports {
+        let aresetn = m.input("aresetn", self.aresetn);
+        let q = self.q.enter(m, "s_axis_q_", Last::Always);
+        let k = self.k.enter(m, "s_axis_k_", Last::Always);
+        // The port of requests. A vector of one wire is an optional port.
         m.reserve_ports(&["m_axis_vreq_tvalid"]);
-        let vreq_tready = (!all).then(|| m.inputs("m_axis_vreq_tready", &[vreq_tready])[0]);
+        let vreq_tready = self.vreq_tready.map(|tready| m.inputs("m_axis_vreq_tready", &[tready])[0]);
         m.reserve_ports(&["m_axis_vreq_tdata"]);
-        let v = v.enter(m, "s_axis_v_", Last::Optional);
-        let s = s.map(|s| s.enter(m, "s_axis_s_", Last::Always));
+        let v = self.v.enter(m, "s_axis_v_", Last::Optional);
+        let s = self.s.as_ref().map(|s| s.enter(m, "s_axis_s_", Last::Always));
         m.reserve_ports(&["m_axis_o_tvalid"]);
-        let o_tready = m.input("m_axis_o_tready", o_tready);
+        let o_tready = m.input("m_axis_o_tready", self.o_tready);
         m.reserve_ports(&["m_axis_o_tdata", "m_axis_o_tlast", "m_axis_o_tuser"]);
-        let host = enter_lite(m, "s_axil_", &host);
+        let host = enter_lite(m, "s_axil_", &self.host);
+        Ports { aresetn, q, k, v, s, vreq_tready, o_tready, host }
+    }
+}
 
-        let [rst] = m.call("reset", ResetFunction {}, [aresetn]);
-        m.reset_by(rst);
-        // These parts depend on each other in a circle; the reserved names give their order in the Verilog.
-        m.reserve(&[
-            "gate", "host", "queries", "keys", "states", "values", "requests", "results", "flags", "done",
-        ]);
-        m.reserve(&["steps", "activity", "request_stall", "advance", "low", "array"]);
-        let mut low = Low::default();
-        let [ce, q_ready, k_ready, due] = [(); 4].map(|()| m.later(1));
+/// Inputs of the streams' parts that come from the array, which is built after them.
+struct FromArray {
+    /// The array moves: its clock enable.
+    ce: Wire,
+    q_ready: Wire,
+    k_ready: Wire,
+    /// A value is due.
+    value_due: Wire,
+    /// With values in packets: the value is its block's last.
+    value_due_last: Option<Wire>,
+    /// With partial results: accumulators are due.
+    state_due: Option<Wire>,
+}
 
-        // Registers, and the streams into the array.
-        let events = Events::new(m, config);
-        let host = host_control(m, "host", config, rst, &host, &events);
-        answer_lite(m, "s_axil_", &host.lite);
-        let ports = [("run", host.run), ("ready", q_ready), ("ce", ce)];
-        let queries = query_stream(m, "queries", &q_shape, config.array.queries, &q, ports);
-        m.output("s_axis_q_tready", queries.tready);
-        let key_ready = if s.is_some() { m.later(1) } else { k_ready };
-        let ports = [("block", queries.opens), ("length", host.length), ("ready", key_ready), ("ce", ce)];
-        let keys = key_stream(m, "keys", &k_shape, all, &k, ports);
-        m.output("s_axis_k_tready", keys.tready);
-        let permit = match (host.busy, keys.opens) {
-            (Some(busy), _) => Permit::Busy(busy),
-            (None, Some(block)) => {
-                let credit_bits = value_credit_bits(&config.array);
-                Permit::Packets { block, due_last: m.later(1), credit_bits }
-            }
-            (None, None) => unreachable!("values are asked for, or all of them come"),
-        };
-        let values = value_stream(m, "values", &v_shape, &v, permit, due, ce);
-        m.output("s_axis_v_tready", values.tready);
+/// Registers, and the streams into the array.
+struct StreamsIn {
+    host: HostOutputs,
+    queries: QueryOutputs,
+    keys: KeyOutputs,
+    values: ValueOutputs,
+    states: Option<StateOutputs>,
+    /// States, then keys.
+    offered: StepInputs,
+}
 
-        // States, then keys.
-        let state_due = s.is_some().then(|| m.later(1));
-        let states = s.zip(s_shape).zip(host.states).zip(state_due).map(|(((s, shape), enabled), due)| {
-            let [key_ends] = m.call(("key_ends", 0), BothFunction {}, [keys.taken, keys.k_last]);
-            let ports = [
-                ("enabled", enabled),
-                ("block", queries.opens),
-                ("k_ready", k_ready),
-                ("due", due),
-                ("key_ends", key_ends),
-                ("ce", ce),
-            ];
-            let states = state_stream(m, "states", &shape, config.array.queries, &s, ports);
-            m.outputs("s_axis_s_tready", &[states.tready]);
-            let [ready] = m.call(("key_ready", 0), WithoutFunction {}, [k_ready, states.stating]);
-            m.drive(key_ready, ready);
-            states
-        });
-        let offered = match &states {
-            Some(states) => steps_of(m, states, [keys.k_valid, keys.k_last], keys.k_mask),
-            None => StepInputs {
-                k_valid: keys.k_valid,
-                k_last: keys.k_last,
-                k_mask: keys.k_mask,
-                key_valid: keys.k_valid,
-            },
-        };
+fn wrapper(m: &mut Module, config: &WrapperConfig, n: &Arc<Numerics>, shapes: &Shapes, ports: &Ports) {
+    let [rst] = m.call("reset", ResetFunction {}, [ports.aresetn]);
+    m.reset_by(rst);
+    // These parts depend on each other in a circle; the reserved names give their order in the Verilog.
+    m.reserve(&[
+        "gate", "host", "queries", "keys", "states", "values", "requests", "results", "flags", "done",
+    ]);
+    m.reserve(&["steps", "activity", "request_stall", "advance", "low", "array"]);
+    let mut low = Low::default();
+    let [ce, q_ready, k_ready, value_due] = [(); 4].map(|()| m.later(1));
+    let mut from = FromArray { ce, q_ready, k_ready, value_due, value_due_last: None, state_due: None };
+    let events = Events::new(m, config);
+    let streams = streams_in(m, config, shapes, ports, (rst, &events), &mut from);
+    let StreamsIn { host, queries, keys, values, states, offered } = &streams;
 
-        // The parts that freeze with the array.
-        let none = Vec::new();
+    // The parts that stall with the array.
+    let inputs = streams.array_inputs();
+    let (array, key_steps, steps) = m.gated("gate", ce, |m| {
+        let array = array(m, "array", &config.array, n, &inputs);
+        let of_keys = key_steps(m, &array);
+        let steps = follow_steps(m, config, offered, &array, of_keys);
+        (array, of_keys, steps)
+    });
+    if let (Some(later), Some(due)) = (from.state_due, steps.state_due) {
+        m.drive(later, due);
+    }
+    m.drive_all(&[q_ready, k_ready, value_due], &[array.q_ready, array.k_ready, steps.due]);
+    if let (Some(later), Some(due_last)) = (from.value_due_last, steps.due_last) {
+        m.drive(later, due_last);
+    }
+
+    // The streams out of the array.
+    let requests = ports.vreq_tready.zip(steps.index).map(|(tready, index)| {
+        let step = [("v_ren", key_steps[1]), ("index", index), ("ce", ce)];
+        let ([tvalid, tdata], blocked) = request_stream(m, ("requests", 0), step, tready);
+        m.outputs("m_axis_vreq_tvalid", &[tvalid]);
+        m.outputs("m_axis_vreq_tdata", &[tdata]);
+        blocked
+    });
+    let (done, result_blocked) = results_out(m, &mut low, &shapes.o, &array, ce, ports.o_tready);
+
+    // The array's enable, and which counter counts the cycle.
+    let request_blocked = requests.unwrap_or_else(|| low.wire(m));
+    let activity = [
+        ce,
+        values.missing,
+        request_blocked,
+        result_blocked,
+        steps.running,
+        offered.k_valid,
+        array.k_ready,
+        array.q_ready,
+        host.run,
+        key_steps[0],
+        key_steps[1],
+    ];
+    let counted: [Wire; 6] = m.call("activity", ActivityFunction {}, activity);
+    let request_stall = requests
+        .map(|blocked| m.call(("request_stall", 0), RequestStallFunction {}, [blocked, result_blocked])[0]);
+    let key_missing = steps.key_missing.unwrap_or_else(|| low.wire(m));
+    let advance = [rst, key_missing, values.missing, request_blocked, result_blocked];
+    let [moves] = m.call("advance", AdvanceFunction {}, advance);
+    m.drive(ce, moves);
+
+    m.drive_all(&[events.opens, events.done], &[queries.opens, done]);
+    if let Some(taken) = events.taken {
+        m.drive(taken, queries.taken);
+    }
+    let of_states = states.as_ref().map_or(&[][..], |states| &states.error);
+    m.drive_all(&events.error, &[&queries.error, &keys.error, &values.error, of_states].concat());
+    let occurs: Vec<Wire> = [keys.taken].into_iter().chain(counted).chain(request_stall).collect();
+    m.drive_all(&events.occurs, &occurs);
+}
+
+fn streams_in(
+    m: &mut Module,
+    config: &WrapperConfig,
+    shapes: &Shapes,
+    ports: &Ports,
+    (rst, events): (Wire, &Events),
+    from: &mut FromArray,
+) -> StreamsIn {
+    let (all, queries) = (config.values == Values::All, config.array.queries);
+    let FromArray { ce, q_ready, k_ready, value_due, .. } = *from;
+    let host = host_control(m, "host", config, rst, &ports.host, events);
+    answer_lite(m, "s_axil_", &host.lite);
+    let signals = [("run", host.run), ("ready", q_ready), ("ce", ce)];
+    let queries_in = query_stream(m, "queries", &shapes.q, queries, &ports.q, signals);
+    m.output("s_axis_q_tready", queries_in.tready);
+    let key_ready = if ports.s.is_some() { m.later(1) } else { k_ready };
+    let signals = [("block", queries_in.opens), ("length", host.length), ("ready", key_ready), ("ce", ce)];
+    let keys = key_stream(m, "keys", &shapes.k, all, &ports.k, signals);
+    m.output("s_axis_k_tready", keys.tready);
+    let permit = match (host.busy, keys.opens) {
+        (Some(busy), _) => Permit::Busy(busy),
+        (None, Some(block)) => {
+            let (due_last, credit_bits) = (m.later(1), value_credit_bits(&config.array));
+            from.value_due_last = Some(due_last);
+            Permit::Packets { block, due_last, credit_bits }
+        }
+        (None, None) => unreachable!("values are asked for, or all of them come"),
+    };
+    let values = value_stream(m, "values", &shapes.v, &ports.v, permit, value_due, ce);
+    m.output("s_axis_v_tready", values.tready);
+
+    from.state_due = ports.s.is_some().then(|| m.later(1));
+    let with_states = ports.s.as_ref().zip(shapes.s.as_ref()).zip(host.states).zip(from.state_due);
+    let states = with_states.map(|(((s, shape), enabled), due)| {
+        let [key_ends] = m.call(("key_ends", 0), BothFunction {}, [keys.taken, keys.k_last]);
+        let signals = [
+            ("enabled", enabled),
+            ("block", queries_in.opens),
+            ("k_ready", k_ready),
+            ("due", due),
+            ("key_ends", key_ends),
+            ("ce", ce),
+        ];
+        let states = state_stream(m, "states", shape, queries, s, signals);
+        m.outputs("s_axis_s_tready", &[states.tready]);
+        let [ready] = m.call(("key_ready", 0), WithoutFunction {}, [k_ready, states.stating]);
+        m.drive(key_ready, ready);
+        states
+    });
+    let offered = match &states {
+        Some(states) => steps_of(m, states, [keys.k_valid, keys.k_last], keys.k_mask),
+        None => StepInputs {
+            k_valid: keys.k_valid,
+            k_last: keys.k_last,
+            k_mask: keys.k_mask,
+            key_valid: keys.k_valid,
+        },
+    };
+    StreamsIn { host, queries: queries_in, keys, values, states, offered }
+}
+
+impl StreamsIn {
+    /// The inputs of the array.
+    fn array_inputs(&self) -> ArrayInputs<'_> {
+        let StreamsIn { host, queries, keys, values, states, offered } = self;
+        let states = states.as_ref();
         let core = CoreInputs {
             q: &queries.q,
             q_valid: queries.q_valid,
@@ -129,87 +286,42 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
             k_last: offered.k_last,
             k_mask: offered.k_mask,
             k_bias: None,
-            k_state: states.as_ref().map(|states| states.stating),
-            state_scalars: states.as_ref().map_or(&none, |states| &states.scalars),
-            state_o: states.as_ref().map_or(&none, |states| &states.o),
+            k_state: states.map(|states| states.stating),
+            state_scalars: states.map_or(&[], |states| &states.scalars),
+            state_o: states.map_or(&[], |states| &states.o),
             v: &values.v,
         };
-        let inputs = ArrayInputs {
+        ArrayInputs {
             core,
             q_last: queries.q_last,
             k_bias: &keys.biases,
             q_from: host.q_from,
             q_to: host.q_to,
-            k_index: states.as_ref().map(|states| states.index),
-        };
-        let (array, key_steps, steps) = m.gated("gate", ce, |m| {
-            let array = array(m, "array", &config.array, &n, &inputs);
-            let of_keys = key_steps(m, &array);
-            let steps = follow_steps(m, config, &offered, &array, of_keys);
-            (array, of_keys, steps)
-        });
-        if let (Some(later), Some(due)) = (state_due, steps.state_due) {
-            m.drive(later, due);
+            k_index: states.map(|states| states.index),
         }
-        m.drive_all(&[q_ready, k_ready, due], &[array.q_ready, array.k_ready, steps.due]);
-        if let (Permit::Packets { due_last: later, .. }, Some(due_last)) = (permit, steps.due_last) {
-            m.drive(later, due_last);
-        }
+    }
+}
 
-        // The streams out of the array.
-        let requests = vreq_tready.zip(steps.index).map(|(tready, index)| {
-            let step = [("v_ren", key_steps[1]), ("index", index), ("ce", ce)];
-            let ([tvalid, tdata], blocked) = request_stream(m, ("requests", 0), step, tready);
-            m.outputs("m_axis_vreq_tvalid", &[tvalid]);
-            m.outputs("m_axis_vreq_tdata", &[tdata]);
-            blocked
-        });
-        let overflow = array.core.o_overflow.unwrap_or_else(|| low.wire(m));
-        let empty = array.core.o_empty.unwrap_or_else(|| low.wire(m));
-        let saturated = array.core.o_saturated.unwrap_or_else(|| low.wire(m));
-        let flags = [array.core.o_invalid, overflow, empty, saturated];
-        let [o_flags] = m.call("flags", ResultFlagsFunction {}, flags);
-        let result =
-            [("o_valid", array.core.o_valid), ("o_last", array.o_last), ("o_flags", o_flags), ("ce", ce)];
-        let o = [array.core.o, array.core.o_state, array.core.state_scalars].concat();
-        let (results, result_blocked) = result_stream(m, "results", &o_shape, &o, result, o_tready);
-        results.hand_out(m, "m_axis_o_");
-        let [done] = m.call("done", DoneFunction {}, [results.tvalid, o_tready, results.tlast]);
-
-        // The array's enable, and which counter counts the cycle.
-        let request_blocked = requests.unwrap_or_else(|| low.wire(m));
-        let activity = [
-            ce,
-            values.missing,
-            request_blocked,
-            result_blocked,
-            steps.running,
-            offered.k_valid,
-            array.k_ready,
-            array.q_ready,
-            host.run,
-            key_steps[0],
-            key_steps[1],
-        ];
-        let counted: [Wire; 6] = m.call("activity", ActivityFunction {}, activity);
-        let request_stall = requests.map(|blocked| {
-            m.call(("request_stall", 0), RequestStallFunction {}, [blocked, result_blocked])[0]
-        });
-        let key_missing = steps.key_missing.unwrap_or_else(|| low.wire(m));
-        let advance = [rst, key_missing, values.missing, request_blocked, result_blocked];
-        let [moves] = m.call("advance", AdvanceFunction {}, advance);
-        m.drive(ce, moves);
-
-        m.drive_all(&[events.opens, events.done], &[queries.opens, done]);
-        if let Some(taken) = events.taken {
-            m.drive(taken, queries.taken);
-        }
-        let of_states = states.map_or_else(Vec::new, |states| states.error);
-        m.drive_all(&events.error, &[queries.error, keys.error, values.error, of_states].concat());
-        let occurs: Vec<Wire> = [keys.taken].into_iter().chain(counted).chain(request_stall).collect();
-        m.drive_all(&events.occurs, &occurs);
-    });
-    Ok(bench.into_circuit())
+/// The stream of results: its last beat is taken, and the array must wait for it.
+fn results_out(
+    m: &mut Module,
+    low: &mut Low,
+    shape: &Shape,
+    array: &ArrayOutputs,
+    ce: Wire,
+    tready: Wire,
+) -> (Wire, Wire) {
+    let core = &array.core;
+    let overflow = core.o_overflow.unwrap_or_else(|| low.wire(m));
+    let empty = core.o_empty.unwrap_or_else(|| low.wire(m));
+    let saturated = core.o_saturated.unwrap_or_else(|| low.wire(m));
+    let [o_flags] = m.call("flags", ResultFlagsFunction {}, [core.o_invalid, overflow, empty, saturated]);
+    let result = [("o_valid", core.o_valid), ("o_last", array.o_last), ("o_flags", o_flags), ("ce", ce)];
+    let o = [&core.o[..], &core.o_state, &core.state_scalars].concat();
+    let (results, blocked) = result_stream(m, "results", shape, &o, result, tready);
+    results.hand_out(m, "m_axis_o_");
+    let [done] = m.call("done", DoneFunction {}, [results.tvalid, tready, results.tlast]);
+    (done, blocked)
 }
 
 impl Events {

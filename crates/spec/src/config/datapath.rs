@@ -87,6 +87,17 @@ pub enum HoldRules {
     Never,
 }
 
+/// The reference of FA2's exponentials, m of a state: exponentials are of `s - m`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reference {
+    /// The largest score so far.
+    Maximum,
+    /// An integer that follows the exponent of l.
+    Octaves,
+    /// The first score plus an integer that follows the exponent of l.
+    ScoreAndOctaves,
+}
+
 /// A row: the option words, names and numbers of a core that follow from its datapath.
 #[derive(Debug)]
 pub struct Kind {
@@ -129,6 +140,8 @@ pub struct Kind {
     pub scalar: WidestScalar,
     /// The lane's multiplier also scales the result by 1/l.
     pub scales_in_lane: bool,
+    /// The reference of its exponentials, if its design is FA2.
+    pub reference: Reference,
 }
 
 /// The widest scalar of a state. Its width is [`Numerics::widest_scalar_bits`](crate::numerics::Numerics::widest_scalar_bits).
@@ -241,6 +254,7 @@ const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str, w
         ships: |_| false,
         scalar: WidestScalar::ScoreDifference,
         scales_in_lane: false,
+        reference: Reference::Maximum,
     }
 }
 
@@ -263,6 +277,7 @@ const fn fa2(variant: Fa2Variant, suffix: &'static str, words: &'static str) -> 
         ships: |_| false,
         scalar: WidestScalar::RunningSum,
         scales_in_lane: false,
+        reference: Reference::Maximum,
     }
 }
 
@@ -325,6 +340,7 @@ static FA2_SHARED: Kind = Kind {
 static FA2_LOG_REFERENCE: Kind = Kind {
     arithmetic: Arithmetic::Fixed,
     lane: fa2_fixed_lane,
+    reference: Reference::Octaves,
     sum_guard: 4,
     ..fa2(Fa2Variant::LogReference, "logref", "Fixed point, relative to the exponent of the running sum")
 };
@@ -333,6 +349,7 @@ static FA2_SHARED_LOG_REFERENCE: Kind = Kind {
     ships: ships_fixed,
     scales_in_lane: true,
     arithmetic: Arithmetic::Fixed,
+    reference: Reference::ScoreAndOctaves,
     lane: fa2_fixed_lane,
     ..fa2(
         Fa2Variant::SharedLogReference,
@@ -346,6 +363,7 @@ static FA2_RANGED: Kind = Kind {
     ships: ships_ranged,
     scales_in_lane: true,
     arithmetic: Arithmetic::Ranged,
+    reference: Reference::ScoreAndOctaves,
     ..fa2(
         Fa2Variant::Ranged,
         "ranged",

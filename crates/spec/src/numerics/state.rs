@@ -1,15 +1,14 @@
 //! Fraction bits of a state's scalars, and the scalars of the empty state.
 
 use super::Numerics;
-use crate::config::{CoreConfig, Design, Fa2Variant};
+use crate::config::{CoreConfig, Design, Reference};
 
 impl Numerics {
     /// Fraction bits of [`CoreConfig::state_scalars`], in the same order. L and m are logarithms to base 2, room counts units of the hold
     /// rule's budget.
     pub fn scalar_fractions(&self, config: &CoreConfig) -> Vec<u32> {
-        let of = |name: &&str| match (*name, config.fa2()) {
-            ("room", _) => 0,
-            ("m", Some(Fa2Variant::LogReference)) => 0,
+        let of = |name: &&str| match (*name, config.kind().reference) {
+            ("room", _) | ("m", Reference::Octaves) => 0,
             ("m", _) => self.score_fraction,
             _ => self.state_fraction,
         };
