@@ -136,9 +136,65 @@ impl Task<'_> {
         any
     }
 
+    /// Shows the restore of a query to the monitor.
+    fn show_restore(&self, query: usize) {
+        if let Some(watch) = self.monitor.watch {
+            watch(query, 0, &[RESTORE]);
+        }
+        if let Some(progress) = self.monitor.progress {
+            progress(1);
+        }
+    }
+
+    /// Notes which queries see which keys of a tile. True if every query sees every key, as in most tiles.
+    fn see(
+        &self,
+        queries: &[usize],
+        ranges: &[Range<usize>],
+        keys: &Range<usize>,
+        work: &mut TileWork,
+    ) -> bool {
+        let masked = self.head.masked;
+        let whole =
+            masked.is_none() && ranges.iter().all(|range| range.start <= keys.start && keys.end <= range.end);
+        if whole {
+            let mut everyone = [0; BLOCK];
+            everyone[..queries.len()].fill(-1);
+            work.seen[..keys.len()].fill(everyone);
+            return true;
+        }
+        for (seen, key) in work.seen.iter_mut().zip(keys.clone()) {
+            *seen = [0; BLOCK];
+            for ((seen, &query), range) in seen.iter_mut().zip(queries).zip(ranges) {
+                let meets = range.contains(&key);
+                *seen = -i32::from(meets && !masked.is_some_and(|hides| hides(query, key)));
+            }
+        }
+        false
+    }
+
+    /// Flags of Inf, NaN and values above the exponent among the keys of a tile that queries saw, and the values that they read.
+    fn flag_operands(
+        &self,
+        values: &Values,
+        keys: Range<usize>,
+        work: &TileWork,
+        results: &mut [QueryResult],
+    ) {
+        let [_, k_survey, v_survey] = &self.surveys;
+        for (place, key) in keys.enumerate() {
+            let (k, v, over) = (k_survey.special[key], v_survey.special[key], values.overflow[key]);
+            for (i, result) in results.iter_mut().enumerate() {
+                let (seen, read) = (work.seen[place][i] != 0, work.read[place][i] != 0);
+                result.invalid |= (k && seen) || (v && read);
+                result.overflow |= over && read;
+            }
+        }
+    }
+
     /// Runs the queries of one block.
     fn block(&self, unit: &Unit, values: &Values, queries: &[usize]) -> Vec<(QueryResult, StepCounts)> {
-        let Head { q, masked, .. } = self.head;
+        let q = self.head.q;
         let [q_survey, k_survey, v_survey] = &self.surveys;
         let operands: Vec<u64> =
             queries.iter().flat_map(|&i| &q[i * self.dk..(i + 1) * self.dk]).copied().collect();
@@ -156,39 +212,21 @@ impl Task<'_> {
         let mut results = vec![QueryResult { empty: true, ..QueryResult::default() }; queries.len()];
         let mut totals = vec![StepCounts::default(); queries.len()];
         for (i, &query) in queries.iter().enumerate() {
-            let Some(partial) = self.head.restored(query) else { continue };
-            block.restore(i, partial);
-            results[i].empty = false;
-            results[i].invalid = q_survey.special[query];
-            totals[i].restored = 1;
-            if let Some(watch) = self.monitor.watch {
-                watch(query, 0, &[RESTORE]);
-            }
-            if let Some(progress) = self.monitor.progress {
-                progress(1);
+            if let Some(partial) = self.head.restored(query) {
+                block.restore(i, partial);
+                results[i].empty = false;
+                results[i].invalid = q_survey.special[query];
+                totals[i].restored = 1;
+                self.show_restore(query);
             }
         }
         let ranges: Vec<Range<usize>> = queries.iter().map(|&query| self.head.keys(query)).collect();
         let biases = KeyBiases::new(self.numerics, self.head.biases);
-        let mut everyone = [0; BLOCK];
-        everyone[..queries.len()].fill(-1);
         let first = ranges.iter().map(|keys| keys.start).min().unwrap_or(0);
         let longest = ranges.iter().map(|keys| keys.end).max().unwrap_or(0);
         for start in (first..longest).step_by(TILE) {
             let keys = start..(start + TILE).min(longest);
-            // In most tiles every query sees every key.
-            let whole = masked.is_none()
-                && ranges.iter().all(|range| range.start <= keys.start && keys.end <= range.end);
-            if whole {
-                work.seen[..keys.len()].fill(everyone);
-            }
-            for (seen, key) in work.seen.iter_mut().zip(keys.clone()).filter(|_| !whole) {
-                *seen = [0; BLOCK];
-                for ((seen, &query), range) in seen.iter_mut().zip(queries).zip(&ranges) {
-                    let meets = range.contains(&key);
-                    *seen = -i32::from(meets && !masked.is_some_and(|hides| hides(query, key)));
-                }
-            }
+            let whole = self.see(queries, &ranges, &keys, &mut work);
             work.tally = Tally::default();
             work.saturated = [0; BLOCK];
             dots.tile(self.isa, keys.clone(), &mut work.dots);
@@ -224,14 +262,7 @@ impl Task<'_> {
                 progress(steps);
             }
             if k_survey.any_special || v_survey.any_special || values.any_overflow {
-                for (place, key) in keys.enumerate() {
-                    let (k, v, over) = (k_survey.special[key], v_survey.special[key], values.overflow[key]);
-                    for (i, result) in results.iter_mut().enumerate() {
-                        let (seen, read) = (work.seen[place][i] != 0, work.read[place][i] != 0);
-                        result.invalid |= (k && seen) || (v && read);
-                        result.overflow |= over && read;
-                    }
-                }
+                self.flag_operands(values, keys, &work, &mut results);
             }
         }
         for (i, result) in results.iter_mut().enumerate() {

@@ -92,17 +92,9 @@ pub fn host_control(
         // Set while a block is under way.
         let underway = credit(m, "blocks", block_count_bits(&config.array), opens, done);
         let [working] = m.call("working", EitherFunction {}, [run, underway]);
-        let position = written.find(RegisterName::Position);
-        // The next query's place, the first key that it sees, and the one after the last key that it sees.
-        let sight = match (position, taken, mode, stride, window) {
-            (Some((width, select)), Some(taken), Some(mode), Some(stride), Some(window)) => {
-                let position = m.state(("position_q", 0), width);
-                let next = [select, write.data, write.mask, position, stride, taken];
-                let [next] = m.call(("next_position", 0), NextPositionFunction { width }, next);
-                m.next(position, next);
-                let limits = QueryLimitsFunction { width };
-                let [from, to] = m.call(("limits", 0), limits, [mode, position, window]);
-                Some([position, from, to])
+        let sight = match (taken, mode, stride, window) {
+            (Some(taken), Some(mode), Some(stride), Some(window)) => {
+                query_sight(m, &written, write, taken, [mode, stride, window])
             }
             _ => None,
         };
@@ -122,17 +114,18 @@ pub fn host_control(
         read.extend(status);
         read.extend([blocks_to_run, length]);
         let [position, from, to] = [0, 1, 2].map(|i| sight.map(|sight| sight[i]));
-        for (part, value) in [
+        let optional = [
             ("exponent_word", exponent),
             ("mask_mode_word", mode),
             ("stride_word", stride),
             ("window_word", window),
             ("position_word", position),
             ("states_word", states),
-        ] {
-            let widened = value.map(|x| m.call((part, 0), WidenFunction { width: x.width() }, [x])[0]);
-            read.extend(widened);
-        }
+        ];
+        let widen = |(part, value): (&'static str, Option<Wire>)| {
+            value.map(|x| m.call((part, 0), WidenFunction { width: x.width() }, [x])[0])
+        };
+        read.extend(optional.into_iter().filter_map(widen));
         read.extend(counts);
         let offsets = table.iter().map(|register| register.offset).collect();
         let read = m.leaf("read_decode", VectorLeaf::new(ReadDecode { offsets }), &read);
@@ -150,6 +143,23 @@ pub fn host_control(
             states: m.optional_output("states", states),
         }
     })
+}
+
+/// The next query's place, the first key that it sees, and the one after the last key that it sees.
+fn query_sight(
+    m: &mut Module,
+    written: &Written,
+    write: Write,
+    taken: Wire,
+    [mode, stride, window]: [Wire; 3],
+) -> Option<[Wire; 3]> {
+    let (width, select) = written.find(RegisterName::Position)?;
+    let position = m.state(("position_q", 0), width);
+    let next = [select, write.data, write.mask, position, stride, taken];
+    let [next] = m.call(("next_position", 0), NextPositionFunction { width }, next);
+    m.next(position, next);
+    let [from, to] = m.call(("limits", 0), QueryLimitsFunction { width }, [mode, position, window]);
+    Some([position, from, to])
 }
 
 /// The decoded write.
