@@ -1,9 +1,6 @@
 //! Ctrl-C, and a termination that is asked for: what is under way goes, what has been recorded stays.
 
-use flashd_simulator::array::{ArrayInputs, ArrayObserver, ArrayOutputs};
-use flashd_simulator::split::{SplitInputs, SplitObserver, SplitOutputs};
-use flashd_simulator::wrapper::WrapperObserver;
-use flashd_simulator::{Engine, Inputs, Observer, Outputs, Running};
+use flashd_simulator::{Cycle, Observer};
 use std::io::{Error, ErrorKind, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -51,8 +48,8 @@ impl Interruptible {
     }
 }
 
-impl Interruptible {
-    fn next(&mut self) -> Result<()> {
+impl Observer for Interruptible {
+    fn cycle(&mut self, _: &Cycle) -> Result<()> {
         self.cycles += 1;
         // Not before there is something to keep.
         RECORDING.store(true, Ordering::SeqCst);
@@ -60,30 +57,6 @@ impl Interruptible {
             true => Err(Error::from(ErrorKind::Interrupted)),
             false => Ok(()),
         }
-    }
-}
-
-impl Observer for Interruptible {
-    fn cycle(&mut self, _: &Engine, _: &Inputs, _: &Outputs) -> Result<()> {
-        self.next()
-    }
-}
-
-impl ArrayObserver for Interruptible {
-    fn cycle(&mut self, _: &Running, _: &ArrayInputs, _: &ArrayOutputs) -> Result<()> {
-        self.next()
-    }
-}
-
-impl SplitObserver for Interruptible {
-    fn cycle(&mut self, _: &Running, _: &SplitInputs, _: &SplitOutputs) -> Result<()> {
-        self.next()
-    }
-}
-
-impl WrapperObserver for Interruptible {
-    fn cycle(&mut self, _: &Running) -> Result<()> {
-        self.next()
     }
 }
 

@@ -15,22 +15,22 @@ mod wrapper;
 
 use crate::accuracy::SMOOTH_CAPPED;
 use crate::cli::SimulateArgs;
-use crate::output::{self, Failure, percent, table, unwritable};
+use crate::output::{self, Failure, percent, table};
 use crate::progress::step;
 use crate::select::core_or_array;
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_simulator::{
-    Accuracy, Counters, Drive, Observer, Prepared, Reference, RtlEngine, Scenario, VectorFile, Workload,
-    prepare_watched, run as run_lockstep,
+    Accuracy, Counters, Drive, Prepared, Reference, RtlEngine, Scenario, Workload, prepare_watched,
+    run as run_lockstep,
 };
 use flashd_spec::config::{ArrayConfig, Carried, CoreConfig, Datapath, Lengths, SplitConfig};
 use flashd_spec::numerics::Numerics;
 use flashd_workload::{Attention, Scaling, npy_bytes};
 use layer::Outcome;
 pub use layer::read;
-use phases::{Around, Phases, Sent, Step, watched};
-use recording::Recording;
+use phases::{Around, Phases, Step, watched};
+use recording::recorded;
 use remarks::{Remarks, error_table};
 use serde::Serialize;
 use std::path::Path;
@@ -134,27 +134,7 @@ fn head_outcome(
     if array.is_some() {
         array::check(args, config.masks)?;
     }
-    let mut visible = visible::visible(args, config.masks, &attention)?;
-    if args.smooth_k && config.softcap.is_some() {
-        return Err(Failure::input(SMOOTH_CAPPED));
-    }
-    if args.smooth_k && sink.is_some() {
-        return Err(Failure::input(
-            "--smooth-k: with --sink, whose score has no constant that cancels; leave one of them out",
-        ));
-    }
-    let bias = bias::bias(args, &config, &attention, &mut visible)?;
-    let attention = visible.only_seen(attention).map_err(|e| Failure::input(e.to_string()))?;
-    let scenario = Scenario {
-        attention: attention.into(),
-        visible,
-        softcap: config.softcap,
-        bias,
-        sink,
-        score_scale: args.scale,
-        tensor_scale: args.tensor_scale,
-        scale_rule: args.scale_rule,
-    };
+    let scenario = scenario(args, &config, attention, sink)?;
     let wrapper = match parts {
         None => crate::select::wrapper(&args.array.selection, &args.around, array.as_ref())?,
         Some(_) => None,
@@ -198,8 +178,51 @@ fn head_outcome(
     if let Some(split) = parts {
         return split::run(args, &split, (&prepared, phases), &reference);
     }
-    let tiles = tiles(args, &prepared)?;
-    let streamed = tiles.as_ref().unwrap_or(&prepared);
+    let this = (&config, &prepared);
+    core_outcome(args, this, &other, &scenario, (&reference, phases), &prepared_for)
+}
+
+/// A head's attention, with the keys that queries see and their biases.
+fn scenario(
+    args: &SimulateArgs,
+    config: &CoreConfig,
+    attention: Attention,
+    sink: Option<f32>,
+) -> Result<Scenario, Failure> {
+    let mut visible = visible::visible(args, config.masks, &attention)?;
+    if args.smooth_k && config.softcap.is_some() {
+        return Err(Failure::input(SMOOTH_CAPPED));
+    }
+    if args.smooth_k && sink.is_some() {
+        return Err(Failure::input(
+            "--smooth-k: with --sink, whose score has no constant that cancels; leave one of them out",
+        ));
+    }
+    let bias = bias::bias(args, config, &attention, &mut visible)?;
+    let attention = visible.only_seen(attention).map_err(|e| Failure::input(e.to_string()))?;
+    Ok(Scenario {
+        attention: attention.into(),
+        visible,
+        softcap: config.softcap,
+        bias,
+        sink,
+        score_scale: args.scale,
+        tensor_scale: args.tensor_scale,
+        scale_rule: args.scale_rule,
+    })
+}
+
+/// The run of a core, compared with the default core of the other design.
+fn core_outcome(
+    args: &SimulateArgs,
+    (config, prepared): (&CoreConfig, &Prepared),
+    other: &CoreConfig,
+    scenario: &Scenario,
+    (reference, phases): (&Reference, &Phases),
+    prepared_for: &dyn Fn(&CoreConfig) -> Result<Prepared, Failure>,
+) -> Result<Outcome, Failure> {
+    let tiles = tiles(args, prepared)?;
+    let streamed = tiles.as_ref().unwrap_or(prepared);
     let (counters, results, engine) = match args.rtl() {
         Some(engine) => {
             let (counters, results) = cycle_run(args, engine, streamed, phases)?;
@@ -215,14 +238,14 @@ fn head_outcome(
         None => results,
     };
     phases.begin(Step::ScaleOther);
-    let other_prepared = prepared_for(&other)?;
+    let other_prepared = prepared_for(other)?;
     phases.begin(Step::Other);
     let other_results = model::compared(&other_prepared, phases);
     let other_accuracy = reference.accuracy(&other_prepared, &other_results);
     let report = Report {
         name: config.name(),
-        latency: Numerics::new(&config).latency(),
-        v_step_latency: v_step_latency(&config),
+        latency: Numerics::new(config).latency(),
+        v_step_latency: v_step_latency(config),
         scaling: prepared.scaling,
         queries: prepared.workload.queries.len(),
         keys: scenario.attention.keys,
@@ -231,13 +254,13 @@ fn head_outcome(
         // A difference would have ended the run.
         mismatches: engine.is_none().then_some(0),
         engine,
-        remarks: Remarks::new(args, &config, &prepared, &reference, &results),
-        accuracy: reference.accuracy(&prepared, &results),
+        remarks: Remarks::new(args, config, prepared, reference, &results),
+        accuracy: reference.accuracy(prepared, &results),
         other_name: other.name(),
         other_accuracy,
         configuration: prepared.config.clone(),
     };
-    Outcome::new(&report, text(&report), &prepared, &results)
+    Outcome::new(&report, text(&report), prepared, &results)
 }
 
 /// Keys of a tile, if there are to be tiles.
@@ -295,32 +318,17 @@ fn cycle_run(
     prepared: &Prepared,
     phases: &Phases,
 ) -> Result<(Counters, Vec<QueryResult>), Failure> {
-    let mut recording = Recording::create(args, &prepared.config)?;
-    let mut vectors = match &args.vectors {
-        Some(path) => Some((
-            path,
-            VectorFile::for_core(path, &prepared.config).map_err(|e| unwritable("--vectors", path, e))?,
-        )),
-        None => None,
-    };
-    let mut progress = Sent::of(phases);
     step(|| {
         format!("{}: {} steps in lock-step with the model", prepared.config.name(), prepared.workload.steps())
     });
-    let mut observers: Vec<&mut dyn Observer> = vec![&mut progress];
-    if let Some((_, vectors)) = &mut vectors {
-        observers.push(vectors);
-    }
-    recording.waves.iter_mut().for_each(|wave| observers.push(wave));
-    recording.keys.iter_mut().for_each(|keys| observers.push(keys));
-    recording.interruptible.iter_mut().for_each(|end| observers.push(end));
     let drive = Drive { gaps: model::gaps(args), engine };
-    let run = run_lockstep(&prepared.config, &prepared.workload, drive, &mut observers);
-    recording.finish(|keys, window| keys.of_core(&prepared.config, &prepared.workload, window))?;
-    if let Some((path, vectors)) = vectors {
-        vectors.commit().map_err(|e| unwritable("--vectors", path, e))?;
-    }
-    let run = run?;
+    let run = recorded(
+        args,
+        &(&prepared.config).into(),
+        phases,
+        |observers| run_lockstep(&prepared.config, &prepared.workload, drive, observers),
+        |keys, window| keys.of_core(&prepared.config, &prepared.workload, window),
+    )??;
     Ok((run.counters, run.results))
 }
 

@@ -7,14 +7,12 @@ use flashd_generator::{
     Emission, GenerateError, GeneratedFile, Prefix, Top, array_files_in, core_files_in, inside_expressions,
     split_files_in,
 };
-use flashd_hwmodel::array;
 use flashd_hwmodel::attention::inside::Inside;
-use flashd_hwmodel::catalogue;
-use flashd_hwmodel::split;
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::selftest::{self, Expected, Stream, Streamed};
 use flashd_simulator::{RunError, VectorWriter};
 use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig};
+use flashd_spec::machine::Machine;
 use std::io::Write;
 
 /// The design.
@@ -78,29 +76,21 @@ impl Target {
 
     /// Its ports in a file of vectors.
     pub fn layout(&self, look: Look, prefix: &Prefix) -> Result<Layout, ConfigError> {
-        let layout = match self {
-            Target::Core(config) => Layout::of_core(config, look),
-            Target::Array(config) => Layout::of_array(config, look),
-            Target::Split(config) => Layout::of_split(config, look),
-        }?;
+        let layout = Layout::of(&self.machine(), look)?;
         Ok(Layout { name: prefix.top(&layout.name), ..layout })
     }
 
     /// What a testbench reads inside each of its cores.
     pub fn inside(&self) -> Result<Vec<Vec<String>>, GenerateError> {
+        let design = flashd_hwmodel::build(&self.machine())?;
+        inside_expressions(&design, &Inside::of_cores(&design, self.cores().1))
+    }
+
+    fn machine(&self) -> Machine {
         match self {
-            Target::Core(config) => {
-                let core = catalogue::build(config)?;
-                inside_expressions(&core, &[Inside::of(&core)])
-            }
-            Target::Array(config) => {
-                let array = array::build(config)?;
-                inside_expressions(&array, &Inside::of_cores(&array, config.queries))
-            }
-            Target::Split(config) => {
-                let split = split::build(config)?;
-                inside_expressions(&split, &Inside::of_cores(&split, config.parts))
-            }
+            Target::Core(config) => config.into(),
+            Target::Array(config) => config.into(),
+            Target::Split(config) => config.into(),
         }
     }
 
@@ -114,7 +104,7 @@ impl Target {
         out: W,
         progress: &mut dyn FnMut(&Streamed),
     ) -> Result<(Streamed, W, u64), RunError> {
-        let mut out = VectorWriter::new(out, layout.clone(), self.cores().0)?;
+        let mut out = VectorWriter::new(out, layout.clone())?;
         let streamed = match self {
             Target::Core(config) => selftest::core(config, stream, expected, &mut out, progress)?,
             Target::Array(config) => selftest::array(config, stream, &mut out, progress)?,

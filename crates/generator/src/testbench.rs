@@ -9,7 +9,8 @@ use crate::{GenerateError, GeneratedFile};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::rtl::Block;
 use flashd_hwmodel::rtl::Reading;
-use flashd_hwmodel::vectors::{Compared, Field, InsideField, Layout};
+use flashd_hwmodel::vectors::{Field, InsideField, Layout};
+use flashd_spec::ports::Compared;
 use std::fmt::Write;
 
 /// Name of the vector file that a testbench reads if nothing else is asked for.

@@ -3,7 +3,7 @@
 use crate::attention::core::{self, CoreKind};
 use crate::attention::factor::FactorForm;
 use crate::attention::port_result::PortResult;
-use crate::attention::ports::{CoreInputs, CoreOutputs};
+use crate::attention::ports::{CoreInputs, CoreOutputs, OpenInputs};
 use crate::attention::schedule::score_stage;
 use crate::fa2::literal_softmax::literal_softmax;
 use crate::fa2::log_reference::log_reference;
@@ -18,7 +18,7 @@ use crate::flash_d::{paper, paper_lane, ranged_lane, rounded_lane};
 use crate::rtl::{Circuit, Module, Name};
 use crate::score::score;
 use flashd_spec::config::{ConfigError, CoreConfig, Datapath, Fa2Variant, FlashDVariant};
-use flashd_spec::numerics::{BIAS, Numerics};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// FLASH-D with float lanes that round every operation of the output update.
@@ -239,28 +239,9 @@ pub fn core_at_port(
 pub fn build(config: &CoreConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = Arc::new(Numerics::new(config));
-    let (words, dv, formats) = (config.port_words(), config.dv(), n.encodings.formats);
     let mut bench = Module::bench();
     let b = &mut bench;
-    let partials = usize::from(n.partial);
-    let state_scalars: Vec<_> = match n.partial {
-        true => n.scalar_bits(config).into_iter().map(|bits| b.open(bits)).collect(),
-        false => Vec::new(),
-    };
-    let inputs = CoreInputs {
-        q: &b.opens(words.q, formats.q.width()),
-        q_valid: b.open(1),
-        v_exponent: config.has_value_exponent().then(|| b.open(n.formats.v.exponent_bits)),
-        k: &b.opens(words.k, formats.k.width()),
-        k_valid: b.open(1),
-        k_last: b.open(1),
-        k_mask: n.masks.then(|| b.open(1)),
-        k_bias: n.bias.then(|| b.open(BIAS.width())),
-        k_state: n.partial.then(|| b.open(1)),
-        state_scalars: &state_scalars,
-        state_o: &b.opens(dv * partials, config.accumulator_bits()),
-        v: &b.opens(words.v, formats.v.width()),
-    };
-    core(b, "top", config, &n, &inputs);
+    let open = OpenInputs::new(b, &config.into());
+    core(b, "top", config, &n, &open.core());
     Ok(bench.into_circuit())
 }

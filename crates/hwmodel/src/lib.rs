@@ -55,3 +55,19 @@ pub mod units;
 pub mod vectors;
 pub mod word;
 pub mod wrapper;
+
+use flashd_spec::config::ConfigError;
+use flashd_spec::machine::Machine;
+
+/// Builds a machine as a circuit.
+///
+/// # Errors
+/// If its configuration is not valid.
+pub fn build(machine: &Machine) -> Result<rtl::Circuit, ConfigError> {
+    match machine {
+        Machine::Core(config) => catalogue::build(config),
+        Machine::Array(config) => array::build(config),
+        Machine::Split(config) => split::build(config),
+        Machine::Wrapper(config) => wrapper::build(config),
+    }
+}

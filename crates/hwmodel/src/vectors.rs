@@ -7,12 +7,11 @@
 //! may follow ([`Quantity`]): for each quantity one bit a core that says whether it is compared, and one value a core.
 //! Quantities that are compared in every cycle have no such bits.
 
-use crate::array;
 use crate::attention::inside::{Inside, Quantity};
-use crate::catalogue;
-use crate::rtl::{Block, Circuit, Probe, Tag};
-use crate::split;
-use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig};
+use crate::rtl::{Block, Probe, Tag};
+use flashd_spec::config::ConfigError;
+use flashd_spec::machine::Machine;
+use flashd_spec::ports::{Compared, Port};
 use rust_hdl::core::atom::AtomKind;
 use rust_hdl::core::prelude::Atom;
 
@@ -76,32 +75,6 @@ impl Probe for Walk {
     }
     fn visit_end_scope(&mut self, _name: &str, _node: &dyn Block) {
         self.depth -= 1;
-    }
-}
-
-/// When an output is compared; never while `rst` is high.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compared {
-    /// In every cycle.
-    Always,
-    /// While `v_ren` is expected high.
-    WithRead,
-    /// While `o_valid` is expected high.
-    WithResult,
-    /// While `o_valid` is expected high and `o_empty` is not: a query without keys has no state.
-    WithState,
-}
-
-impl Compared {
-    fn of(output: &str) -> Compared {
-        match output {
-            // It says whether the read is for a value or for accumulators.
-            "v_state" => Compared::WithRead,
-            "o" | "o_invalid" | "o_saturated" | "o_overflow" | "o_empty" | "o_index" => Compared::WithResult,
-            "o_lse" | "o_room" | "o_m" | "o_l" | "o_state" => Compared::WithState,
-            // Flags, and ports that this table does not know: the strictest rule.
-            _ => Compared::Always,
-        }
     }
 }
 
@@ -169,7 +142,7 @@ impl Layout {
             .into_iter()
             .filter(|port| port.name != "clk")
             .map(|port| {
-                let compared = port.output.then(|| Compared::of(&port.name));
+                let compared = port.output.then(|| compared(&port.name));
                 let field = Field { port, compared, first: digits };
                 digits += field.digits();
                 field
@@ -198,36 +171,18 @@ impl Layout {
         self
     }
 
-    /// The layout of a core.
+    /// The layout of a core, an array or split keys.
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub fn of_core(config: &CoreConfig, compare: Look) -> Result<Layout, ConfigError> {
-        Ok(Layout::of(config.name(), &catalogue::build(config)?, 1, compare))
-    }
-
-    /// The layout of an array.
-    ///
-    /// # Errors
-    /// If the configuration is not valid.
-    pub fn of_array(config: &ArrayConfig, compare: Look) -> Result<Layout, ConfigError> {
-        Ok(Layout::of(config.name(), &array::build(config)?, config.queries, compare))
-    }
-
-    /// The layout of a split.
-    ///
-    /// # Errors
-    /// If the configuration is not valid.
-    pub fn of_split(config: &SplitConfig, compare: Look) -> Result<Layout, ConfigError> {
-        Ok(Layout::of(config.name(), &split::build(config)?, config.parts, compare))
-    }
-
-    fn of(name: String, design: &Circuit, cores: usize, compare: Look) -> Layout {
-        let layout = Layout::new(name, ports(design));
-        match compare {
+    pub fn of(machine: impl Into<Machine>, look: Look) -> Result<Layout, ConfigError> {
+        let machine = machine.into();
+        let design = crate::build(&machine)?;
+        let layout = Layout::new(machine.name(), ports(&design));
+        Ok(match look {
             Look::Ports => layout,
-            Look::Inside => layout.with_inside(&Inside::of_cores(design, cores)),
-        }
+            Look::Inside => layout.with_inside(&Inside::of_cores(&design, machine.cores())),
+        })
     }
 
     /// The field of a port.
@@ -307,6 +262,11 @@ impl Layout {
         }
         out.push('\n');
     }
+}
+
+/// When an output is compared: in every cycle, if it is of a unit.
+fn compared(output: &str) -> Compared {
+    Port::of_name(output).and_then(|port| port.row().compared).unwrap_or(Compared::Always)
 }
 
 /// Appends a packed bus as hexadecimal digits, the most significant first.

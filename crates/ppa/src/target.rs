@@ -3,6 +3,7 @@
 use crate::PpaError;
 use flashd_generator::{Emission, Prefix};
 use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig};
+use flashd_spec::machine::Machine;
 
 /// A core, or an array of cores that share keys and values.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,5 +76,14 @@ impl From<CoreConfig> for Target {
 impl From<ArrayConfig> for Target {
     fn from(config: ArrayConfig) -> Self {
         Target::Array(config)
+    }
+}
+
+impl From<&Target> for Machine {
+    fn from(target: &Target) -> Machine {
+        match target {
+            Target::Core(config) => config.into(),
+            Target::Array(config) => config.into(),
+        }
     }
 }

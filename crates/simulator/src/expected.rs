@@ -2,9 +2,10 @@
 //! steps.
 
 use crate::core::workload::Workload;
-use flashd_golden::{Model, QueryResult, Step};
+use flashd_golden::{Action, Model, Monitor, QueryResult, Step, VectorModel, VectorRun};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// Steps and results of queries, as the model has them.
@@ -17,15 +18,59 @@ pub(crate) trait Expected {
 }
 
 /// Given results, with their steps.
-pub(crate) struct Recorded<'a>(pub(crate) &'a [QueryResult]);
+pub(crate) struct Recorded<R>(pub(crate) R);
 
-impl Expected for Recorded<'_> {
+impl<R: AsRef<[QueryResult]>> Expected for Recorded<R> {
     fn step(&mut self, query: usize, step: usize) -> Step {
-        self.0[query].steps[step]
+        self.0.as_ref()[query].steps[step]
     }
 
     fn result(&mut self, query: usize) -> &QueryResult {
-        &self.0[query]
+        &self.0.as_ref()[query]
+    }
+}
+
+impl<E: Expected> Expected for &mut E {
+    fn step(&mut self, query: usize, step: usize) -> Step {
+        (**self).step(query, step)
+    }
+
+    fn result(&mut self, query: usize) -> &QueryResult {
+        (**self).result(query)
+    }
+}
+
+/// Results without steps, and the actions of the steps: enough to count cycles and reads.
+pub(crate) struct Decided {
+    pub(crate) run: VectorRun,
+    /// By query and step.
+    actions: Vec<Vec<Action>>,
+}
+
+impl Decided {
+    /// A model's run of a workload, shown to a monitor.
+    pub(crate) fn new(workload: &Workload, model: &VectorModel, monitor: Monitor) -> Decided {
+        let all: Vec<Mutex<Vec<Action>>> = workload.queries.iter().map(|_| Mutex::default()).collect();
+        let watch = |query: usize, first: usize, steps: &[Step]| {
+            let mut actions = all[query].lock().unwrap_or_else(|e| e.into_inner());
+            actions.extend(steps.iter().map(|step| step.action));
+            if let Some(watch) = monitor.watch {
+                watch(query, first, steps);
+            }
+        };
+        let run = workload.run_model(model, Monitor { watch: Some(&watch), ..monitor });
+        let actions = all.into_iter().map(|each| each.into_inner().unwrap_or_else(|e| e.into_inner()));
+        Decided { run, actions: actions.collect() }
+    }
+}
+
+impl Expected for Decided {
+    fn step(&mut self, query: usize, step: usize) -> Step {
+        Step { action: self.actions[query][step], s: 0, x: 0, w: 0, upper: false, l: None }
+    }
+
+    fn result(&mut self, query: usize) -> &QueryResult {
+        &self.run.results[query]
     }
 }
 

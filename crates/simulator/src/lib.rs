@@ -24,7 +24,7 @@
 #![warn(unreachable_pub)]
 
 mod accuracy;
-mod any;
+pub mod bench;
 mod core;
 mod evaluate;
 mod expected;
@@ -35,19 +35,15 @@ mod record;
 mod running;
 mod wave;
 
-// Anything that runs, by its configuration.
-pub use any::AnyConfig;
-// A core, one cycle at a time.
-pub use self::core::engine::{Engine, Inputs, Outputs};
-// What goes through its ports.
-pub use self::core::stream::{CoreDriver, RESET_CYCLES};
+// The bench: frames of words by port, and observers.
+pub use bench::{Cycle, Divergence, Frame, Observer, RESET_CYCLES, RunError};
+// The workload of a core.
 pub use self::core::vectors::Vectors;
 pub use self::core::workload::{Query, Workload};
 pub use gaps::Gaps;
-// The lock-step run.
-pub use self::core::lockstep::{CoreRun, Counters, Divergence, Observer, RunError, run, run_against};
-// The model alone.
-pub use self::core::model::{Decision, Decisions, ModelRun, run_model, run_model_with};
+// The lock-step run, and the model alone.
+pub use self::core::protocol::Counters;
+pub use self::core::run::{CoreRun, ModelRun, protocol, run, run_against, run_model, run_model_with};
 // From a head in f32 to a workload, and errors against attention in f64.
 pub use accuracy::{Accuracy, Magnitudes};
 pub use evaluate::{Prepared, Reference, SaturatedScores, Scenario, model_results, prepare, prepare_watched};
@@ -55,9 +51,7 @@ pub use evaluate::{Prepared, Reference, SaturatedScores, Scenario, model_results
 pub use pipeline::{Pipeline, PipelineFormat, PipelineRecorder, PipelineStep, Span};
 pub use record::{VectorError, VectorFile, VectorWriter};
 pub use running::{Drive, RtlEngine, Running};
-pub use wave::{
-    PERIOD_NS, WaveDesign, WaveError, WaveFiles, WaveFormat, WaveOptions, WaveSelection, WaveWriter,
-};
+pub use wave::{PERIOD_NS, WaveError, WaveFiles, WaveFormat, WaveOptions, WaveSelection, WaveWriter};
 
 // Lock-step runs of what is made of cores: arrays that share keys and values, split keys with the tree that merges their parts,
 // stream wrappers driven at their ports.

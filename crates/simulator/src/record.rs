@@ -3,14 +3,12 @@
 //! A line is a cycle; which digits belong to which port, and what is compared when, says
 //! [`Layout`], which is made from the design's port list.
 
-use crate::array::{ArrayInputs, ArrayObserver, ArrayOutputs};
-use crate::core::engine::{Engine, Inputs, Outputs};
-use crate::core::lockstep::Observer;
-use crate::running::Running;
-use crate::split::{SplitInputs, SplitObserver, SplitOutputs};
+use crate::bench::{Cycle, Frame, Observer};
 use flashd_files::AtomicFile;
-use flashd_hwmodel::vectors::{Field, Layout, Look};
-use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig};
+use flashd_hwmodel::vectors::{Layout, Look};
+use flashd_spec::config::ConfigError;
+use flashd_spec::machine::Machine;
+use flashd_spec::ports::Port;
 use std::io::{Error, Result, Write};
 use std::path::Path;
 
@@ -18,8 +16,6 @@ use std::path::Path;
 pub struct VectorWriter<W: Write> {
     out: W,
     layout: Layout,
-    /// The scalars of a partial result, as ports name them.
-    scalars: &'static [&'static str],
     lines: u64,
     line: String,
     /// Lines that are written at most; what comes later is left out.
@@ -27,14 +23,13 @@ pub struct VectorWriter<W: Write> {
 }
 
 impl<W: Write> VectorWriter<W> {
-    /// Vectors of a layout; `config` is the configuration of the core, or of an array's cores.
+    /// Vectors of a layout.
     ///
     /// # Errors
     /// If writing fails.
-    pub fn new(mut out: W, layout: Layout, config: &CoreConfig) -> Result<Self> {
+    pub fn new(mut out: W, layout: Layout) -> Result<Self> {
         out.write_all(layout.header().as_bytes())?;
-        let scalars = if config.partial { config.state_scalars() } else { &[] };
-        Ok(VectorWriter { out, layout, scalars, lines: 0, line: String::new(), limit: u64::MAX })
+        Ok(VectorWriter { out, layout, lines: 0, line: String::new(), limit: u64::MAX })
     }
 
     /// From now on writes `lines` more lines at most: the run breaks off there, in the middle of what it was about.
@@ -62,25 +57,15 @@ impl<W: Write> VectorWriter<W> {
         Ok((self.out, self.lines))
     }
 
-    /// Writes a core's cycle.
-    ///
-    /// # Errors
-    /// If writing fails, or the core has a port that no simulation knows.
-    pub(crate) fn core_cycle(&mut self, i: &Inputs, o: &Outputs) -> Result<()> {
-        let scalars = self.scalars;
-        self.write(&o.inside, |field, elements| core_value(scalars, field, i, o, elements))
-    }
-
-    fn write(&mut self, inside: &[Option<u64>], value: impl Fn(&Field, &mut Vec<u64>) -> bool) -> Result<()> {
+    fn write(&mut self, frame: &Frame, inside: &[Option<u64>]) -> Result<()> {
         if self.lines >= self.limit {
             return Ok(());
         }
         self.line.clear();
         let mut unknown = None;
-        self.layout.line(&mut self.line, inside, |field, elements| {
-            if !value(field, elements) {
-                unknown = Some(field.port.name.clone());
-            }
+        self.layout.line(&mut self.line, inside, |field, elements| match Port::of_name(&field.port.name) {
+            Some(port) => elements.extend_from_slice(&frame[port]),
+            None => unknown = Some(field.port.name.clone()),
         });
         if let Some(port) = unknown {
             let text = format!("{}: no vectors for the port {port}", self.layout.name);
@@ -91,101 +76,9 @@ impl<W: Write> VectorWriter<W> {
     }
 }
 
-/// What a core's port carries; false for a port that is not there.
-fn core_value(scalars: &[&str], field: &Field, i: &Inputs, o: &Outputs, elements: &mut Vec<u64>) -> bool {
-    let name = field.port.name.as_str();
-    let flag = match name {
-        "rst" => i.rst,
-        "q_valid" => i.q_valid,
-        "k_valid" => i.k_valid,
-        "k_last" => i.k_last,
-        "k_mask" => i.k_mask,
-        "k_state" => i.k_state,
-        "v_step" => o.v_step,
-        "v_ren" => o.v_ren,
-        "state_ren" => o.state_ren,
-        "v_state" => o.v_state,
-        "o_valid" => o.o_valid,
-        "o_invalid" => o.o_invalid,
-        "o_saturated" => o.o_saturated,
-        "o_overflow" => o.o_overflow,
-        "o_empty" => o.o_empty,
-        _ => {
-            let vector = match name {
-                "q" => &i.q,
-                "k" => &i.k,
-                "k_bias" => &i.k_bias,
-                "v" => &i.v,
-                "state_o" => &i.state_o,
-                "o" => &o.o,
-                "o_state" => &o.o_state,
-                "v_exponent" => {
-                    elements.push(i.v_exponent);
-                    return true;
-                }
-                _ => return scalar_value(scalars, name, i, o, elements),
-            };
-            elements.extend_from_slice(vector);
-            return true;
-        }
-    };
-    elements.push(flag.into());
-    true
-}
-
-/// A scalar of a partial result: `state_` in front of its name, or `o_`.
-fn scalar_value(scalars: &[&str], port: &str, i: &Inputs, o: &Outputs, elements: &mut Vec<u64>) -> bool {
-    let (values, name) = match (port.strip_prefix("state_"), port.strip_prefix("o_")) {
-        (Some(name), _) => (&i.state, name),
-        (_, Some(name)) => (&o.o_scalars, name),
-        _ => return false,
-    };
-    let Some(place) = scalars.iter().position(|scalar| *scalar == name) else {
-        return false;
-    };
-    // Nothing is driven before the first partial result.
-    elements.push(values.get(place).copied().unwrap_or(0));
-    true
-}
-
 impl<W: Write> Observer for VectorWriter<W> {
-    fn cycle(&mut self, _engine: &Engine, inputs: &Inputs, outputs: &Outputs) -> Result<()> {
-        self.core_cycle(inputs, outputs)
-    }
-}
-
-impl<W: Write> ArrayObserver for VectorWriter<W> {
-    fn cycle(&mut self, _: &Running, i: &ArrayInputs, o: &ArrayOutputs) -> Result<()> {
-        let scalars = self.scalars;
-        self.write(&o.core.inside, |field, elements| {
-            elements.push(match field.port.name.as_str() {
-                "q_last" => i.q_last.into(),
-                "q_ready" => o.q_ready.into(),
-                "q_from" => i.q_from,
-                "q_to" => i.q_to,
-                "k_ready" => o.k_ready.into(),
-                "k_index" => i.k_index,
-                "o_index" => o.o_index,
-                "o_last" => o.o_last.into(),
-                _ => return core_value(scalars, field, &i.core, &o.core, elements),
-            });
-            true
-        })
-    }
-}
-
-impl<W: Write> SplitObserver for VectorWriter<W> {
-    fn cycle(&mut self, _: &Running, i: &SplitInputs, o: &SplitOutputs) -> Result<()> {
-        let scalars = self.scalars;
-        self.write(&o.core.inside, |field, elements| {
-            let flags = match field.port.name.as_str() {
-                "k_mask" => &i.k_mask,
-                "v_ren" => &o.v_ren,
-                _ => return core_value(scalars, field, &i.core, &o.core, elements),
-            };
-            elements.extend(flags.iter().map(|&flag| u64::from(flag)));
-            true
-        })
+    fn cycle(&mut self, cycle: &Cycle) -> Result<()> {
+        cycle.frame.map_or(Ok(()), |frame| self.write(frame, cycle.inside))
     }
 }
 
@@ -204,36 +97,12 @@ pub enum VectorError {
 }
 
 impl VectorFile {
-    /// Vectors for a core, written beside `path` until finished.
+    /// Vectors for a core, an array or split keys, in a temporary file next to `path` until finished.
     ///
     /// # Errors
     /// If the configuration is not valid or no file can be created there.
-    pub fn for_core(path: &Path, config: &CoreConfig) -> std::result::Result<Self, VectorError> {
-        Ok(VectorWriter::new(AtomicFile::create(path)?, Layout::of_core(config, Look::Inside)?, config)?)
-    }
-
-    /// Vectors for an array, likewise.
-    ///
-    /// # Errors
-    /// As [`VectorFile::for_core`].
-    pub fn for_array(path: &Path, config: &ArrayConfig) -> std::result::Result<Self, VectorError> {
-        Ok(VectorWriter::new(
-            AtomicFile::create(path)?,
-            Layout::of_array(config, Look::Inside)?,
-            &config.core,
-        )?)
-    }
-
-    /// Vectors for split keys, likewise.
-    ///
-    /// # Errors
-    /// As [`VectorFile::for_core`].
-    pub fn for_split(path: &Path, config: &SplitConfig) -> std::result::Result<Self, VectorError> {
-        Ok(VectorWriter::new(
-            AtomicFile::create(path)?,
-            Layout::of_split(config, Look::Inside)?,
-            &config.core,
-        )?)
+    pub fn create(path: &Path, machine: impl Into<Machine>) -> std::result::Result<Self, VectorError> {
+        Ok(VectorWriter::new(AtomicFile::create(path)?, Layout::of(machine, Look::Inside)?)?)
     }
 
     /// Completes the file under its name and returns the number of cycles in it.

@@ -1,11 +1,13 @@
 //! A described design that runs, and the engine that runs it.
 
-use crate::any::AnyConfig;
+use crate::bench::Frame;
 use crate::gaps::Gaps;
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::rtl::{Circuit, PortPlace};
 use flashd_rtl_engine::{CompileError, Compiled};
 use flashd_spec::config::ConfigError;
+use flashd_spec::machine::Machine;
+use flashd_spec::ports::{PORTS, Port, PortRow};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -35,9 +37,9 @@ impl From<Gaps> for Drive {
     }
 }
 
-/// A configuration's design, compiled.
+/// A machine's design, compiled.
 struct Built {
-    config: AnyConfig,
+    machine: Machine,
     circuit: Circuit,
     /// Before its first cycle, for ever.
     compiled: Compiled,
@@ -50,20 +52,20 @@ thread_local! {
 }
 
 impl Built {
-    fn of(config: AnyConfig) -> Result<Rc<Built>, ConfigError> {
-        let last = LAST.with_borrow(|last| last.clone().filter(|last| last.config == config));
+    fn of(machine: Machine) -> Result<Rc<Built>, ConfigError> {
+        let last = LAST.with_borrow(|last| last.clone().filter(|last| last.machine == machine));
         if let Some(last) = last {
             return Ok(last);
         }
         // Not both at once in memory.
         LAST.set(None);
-        let circuit = config.build()?;
+        let circuit = flashd_hwmodel::build(&machine)?;
         let refused = |e: CompileError| ConfigError {
             field: "engine",
             problem: format!("{} cannot be compiled: {e}", circuit.name()),
         };
         let compiled = Compiled::new(&circuit.design()).map_err(refused)?;
-        let built = Rc::new(Built { config, circuit, compiled });
+        let built = Rc::new(Built { machine, circuit, compiled });
         LAST.set(Some(Rc::clone(&built)));
         Ok(built)
     }
@@ -79,24 +81,41 @@ enum Engine {
 pub struct Running {
     engine: Engine,
     inside: Vec<Inside>,
+    /// Inputs and outputs by port; of a wrapper none.
+    inputs: Vec<(Port, PortPlace)>,
+    outputs: Vec<(Port, PortPlace)>,
+    words: Vec<u64>,
     cycle: u64,
 }
 
 impl Running {
-    /// A configuration's design before its first cycle.
+    /// A machine's design before its first cycle.
     ///
     /// # Errors
     /// If the configuration is not valid, or the engine cannot run its design.
-    pub(crate) fn new(config: AnyConfig, engine: RtlEngine) -> Result<Running, ConfigError> {
+    pub fn new(machine: impl Into<Machine>, engine: RtlEngine) -> Result<Running, ConfigError> {
+        let machine = machine.into();
+        let rows = PORTS.iter().filter(|row| row.words(&machine).0 > 0);
+        let (outputs, inputs): (Vec<_>, Vec<_>) = rows.partition(|row| row.is_output());
         let engine = match engine {
             RtlEngine::Compiled => {
-                let of = Built::of(config)?;
+                let of = Built::of(machine)?;
                 Engine::Compiled { run: of.compiled.another(), of }
             }
-            RtlEngine::RustHdl => Engine::RustHdl(Box::new(config.build()?)),
+            RtlEngine::RustHdl => Engine::RustHdl(Box::new(flashd_hwmodel::build(&machine)?)),
         };
-        let mut running = Running { engine, inside: Vec::new(), cycle: 0 };
+        let mut running = Running {
+            engine,
+            inside: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            words: Vec::new(),
+            cycle: 0,
+        };
         running.inside = Inside::of(running.circuit());
+        let places =
+            |rows: Vec<&PortRow>| rows.into_iter().map(|row| (row.port, running.port(row.name))).collect();
+        (running.inputs, running.outputs) = (places(inputs), places(outputs));
         Ok(running)
     }
 
@@ -174,6 +193,21 @@ impl Running {
         }
     }
 
+    /// Drives the inputs of a frame, settles the cycle, and reads the outputs into the frame.
+    pub fn settle_frame(&mut self, frame: &mut Frame) {
+        for n in 0..self.inputs.len() {
+            let (port, place) = self.inputs[n];
+            self.drive(place, &frame[port]);
+        }
+        self.settle();
+        let mut words = std::mem::take(&mut self.words);
+        for &(port, place) in &self.outputs {
+            self.read(place, &mut words);
+            frame[port].copy_from_slice(&words);
+        }
+        self.words = words;
+    }
+
     /// Settles the cycle: outputs, and what is inside, follow the inputs.
     pub(crate) fn settle(&mut self) {
         let Running { engine, inside, .. } = self;
@@ -195,7 +229,7 @@ impl Running {
     }
 
     /// The rising edge that ends the cycle: every register captures.
-    pub(crate) fn clock(&mut self) {
+    pub fn clock(&mut self) {
         match &mut self.engine {
             Engine::Compiled { run, .. } => run.clock(),
             Engine::RustHdl(circuit) => circuit.clock(),

@@ -19,10 +19,8 @@ mod vectors;
 pub use directed::Coverage;
 
 use crate::array::{self, ArrayWorkload, Disturbance, QueryBlock};
-use crate::core::engine::{Inputs, Outputs};
-use crate::core::lockstep::{RunError, run};
-use crate::core::rules::CoreRules;
-use crate::core::stream::CoreDriver;
+use crate::bench::RunError;
+use crate::core::run::{predict, run};
 use crate::core::workload::{Query, Workload};
 use crate::gaps::Gaps;
 use crate::record::VectorWriter;
@@ -213,44 +211,16 @@ fn one_round<W: Write>(
             let counters = run(config, w, gaps, &mut [out])?.counters;
             Ok(Streamed { keys: counters.keys, results: counters.queries, ..Streamed::default() })
         }
-        Expected::Model => predict(config, w, gaps, out),
+        Expected::Model => {
+            let counters = predict(config, w, gaps, &mut [out])?;
+            Ok(Streamed { keys: counters.keys, results: counters.queries, ..Streamed::default() })
+        }
     }
 }
 
 fn gaps(round: usize, rng: &mut ChaCha8Rng) -> Gaps {
     // Every kind of round with and without.
     if round / Scores::ALL.len() % 2 == 1 { Gaps::Random(rng.random()) } else { Gaps::None }
-}
-
-/// A core's ports from the model alone.
-fn predict<W: Write>(
-    config: &CoreConfig,
-    w: &Workload,
-    gaps: Gaps,
-    out: &mut VectorWriter<W>,
-) -> Result<Streamed, RunError> {
-    let results = w.results(&Model::new(config), true);
-    let mut schedule = CoreRules::new(config);
-    let mut driver = CoreDriver::new(config, w, gaps);
-    let (mut inputs, mut outputs) = (Inputs::default(), Outputs::default());
-    let mut counted = Streamed::default();
-    let mut drain = schedule.latency() + 2;
-    for cycle in 0.. {
-        if drain == 0 {
-            break;
-        }
-        drain -= u64::from(driver.finished());
-        let accepted = driver.next(&outputs, &mut inputs);
-        if let Some((query, step)) = accepted.step {
-            schedule.accept(cycle, query, results[query].steps[step].action, accepted.last);
-            counted.keys += u64::from(!inputs.k_state);
-        }
-        let due = schedule.due(cycle);
-        schedule.outputs(&due, due.result.map(|query| &results[query]), &mut outputs);
-        counted.results += u64::from(outputs.o_valid);
-        out.core_cycle(&inputs, &outputs)?;
-    }
-    Ok(counted)
 }
 
 /// Writes the vectors of an array, always in lock-step with the model; `progress` is told of every round.

@@ -28,6 +28,10 @@
 pub mod config;
 pub mod format;
 
+// What can be generated and simulated, and its ports.
+pub mod machine;
+pub mod ports;
+
 // What follows from that: widths, constants, and the coefficients of the tables.
 pub mod numerics;
 pub mod pwl;

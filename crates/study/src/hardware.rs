@@ -2,9 +2,10 @@
 
 use crate::errors::Encoded;
 use flashd_golden::{Model, QueryResult, values_exponent};
-use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, Query, RunError, Workload, run_against};
+use flashd_simulator::{Cycle, Gaps, Observer, Query, RunError, Workload, run_against};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::BIAS;
+use flashd_spec::ports::Port;
 use flashd_workload::{Scaling, round_to};
 use serde::Serialize;
 
@@ -31,9 +32,9 @@ pub struct HardwareCheck {
 struct Results(Vec<Vec<u64>>);
 
 impl Observer for Results {
-    fn cycle(&mut self, _: &Engine, _: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
-        if outputs.o_valid {
-            self.0.push(outputs.o.clone());
+    fn cycle(&mut self, cycle: &Cycle) -> std::io::Result<()> {
+        if let Some(frame) = cycle.frame.filter(|frame| frame.is_high(Port::OValid)) {
+            self.0.push(frame[Port::O].to_vec());
         }
         Ok(())
     }

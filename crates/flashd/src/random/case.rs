@@ -9,8 +9,9 @@ use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::array::{self, Disturbance};
 use flashd_simulator::random::{Compared, compare, packets};
 use flashd_simulator::selftest::{Expected, Stream};
-use flashd_simulator::{AnyConfig, Gaps, VectorWriter};
+use flashd_simulator::{Gaps, VectorWriter};
 use flashd_spec::config::WrapperConfig;
+use flashd_spec::machine::Machine;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,7 @@ const SHOWN: usize = 20;
 pub struct Case<'a> {
     pub args: &'a RandomArgs,
     pub seed: u64,
-    pub drawn: AnyConfig,
+    pub drawn: Machine,
 }
 
 /// What was compared.
@@ -68,10 +69,10 @@ impl Case<'_> {
             }
         };
         let target = match &self.drawn {
-            AnyConfig::Core(config) => Target::Core(config.clone()),
-            AnyConfig::Array(config) => Target::Array(config.clone()),
-            AnyConfig::Split(config) => Target::Split(config.clone()),
-            AnyConfig::Wrapper(config) => {
+            Machine::Core(config) => Target::Core(config.clone()),
+            Machine::Array(config) => Target::Array(config.clone()),
+            Machine::Split(config) => Target::Split(config.clone()),
+            Machine::Wrapper(config) => {
                 let files = axis_files(config).map_err(|e| format!("generate: {e}"))?;
                 let design = self.write(&folder.join("rtl"), &files)?;
                 if only {
@@ -165,8 +166,8 @@ impl Case<'_> {
     ) -> Result<u64, String> {
         let problem = |e: &dyn Display| format!("testbench: {e}");
         let w = packets(config, self.args.keys as usize, rng);
-        let layout = Layout::of_array(&config.array, Look::Ports).map_err(|e| problem(&e))?;
-        let mut out = VectorWriter::new(Vec::new(), layout, &config.array.core).map_err(|e| problem(&e))?;
+        let layout = Layout::of(&config.array, Look::Ports).map_err(|e| problem(&e))?;
+        let mut out = VectorWriter::new(Vec::new(), layout).map_err(|e| problem(&e))?;
         let gaps = Disturbance::gaps(Gaps::Random(rng.random()));
         array::run(&config.array, &w, &gaps, &mut [&mut out]).map_err(|e| problem(&e))?;
         let (vectors, _) = out.finish().map_err(|e| problem(&e))?;

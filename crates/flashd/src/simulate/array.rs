@@ -2,18 +2,16 @@
 
 use super::layer::Outcome;
 use super::model::gaps;
-use super::phases::{Phases, Sent};
-use super::recording::Recording;
+use super::phases::Phases;
+use super::recording::recorded;
 use super::remarks::{Remarks, error_table};
 use super::scales;
 use crate::cli::SimulateArgs;
 use crate::output::{Failure, percent, table};
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
-use flashd_simulator::array::{
-    ArrayCounters, ArrayObserver, ArrayRun, ArrayWorkload, Disturbance, run as run_lockstep,
-};
-use flashd_simulator::{Accuracy, Drive, Prepared, Reference, RtlEngine, VectorFile, Workload};
+use flashd_simulator::array::{ArrayCounters, ArrayRun, ArrayWorkload, Disturbance, run as run_lockstep};
+use flashd_simulator::{Accuracy, Drive, Prepared, Reference, RtlEngine, Workload};
 use flashd_spec::bits::ones;
 use flashd_spec::config::ArrayConfig;
 use flashd_workload::Scaling;
@@ -144,28 +142,14 @@ fn cycle_run(
     config: &ArrayConfig,
     (workload, phases): (&ArrayWorkload, &Phases),
 ) -> Result<ArrayRun, Failure> {
-    let mut vectors = match &args.vectors {
-        Some(path) => {
-            let file = VectorFile::for_array(path, config);
-            Some(file.map_err(|e| Failure::input(format!("--vectors {}: {e}", path.display())))?)
-        }
-        None => None,
-    };
-    let mut recording = Recording::create(args, config)?;
-    let mut progress = Sent::of(phases);
-    let mut observers: Vec<&mut dyn ArrayObserver> = vec![&mut progress];
-    if let Some(vectors) = &mut vectors {
-        observers.push(vectors);
-    }
-    recording.waves.iter_mut().for_each(|wave| observers.push(wave));
-    recording.keys.iter_mut().for_each(|keys| observers.push(keys));
-    recording.interruptible.iter_mut().for_each(|end| observers.push(end));
     let disturbance = Disturbance::gaps(Drive { gaps: gaps(args), engine });
-    let run = run_lockstep(config, workload, &disturbance, &mut observers);
-    recording.finish(|keys, window| keys.of_array(config, workload, window))?;
-    if let (Some(vectors), Some(path)) = (vectors, &args.vectors) {
-        vectors.commit().map_err(|e| Failure::input(format!("--vectors {}: {e}", path.display())))?;
-    }
+    let run = recorded(
+        args,
+        &config.into(),
+        phases,
+        |observers| run_lockstep(config, workload, &disturbance, observers),
+        |keys, window| keys.of_array(config, workload, window),
+    )?;
     Ok(run?)
 }
 

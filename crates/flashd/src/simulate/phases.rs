@@ -3,10 +3,7 @@
 use crate::cli::SimulateArgs;
 use crate::progress::{Phase, Plan, rates};
 use flashd_golden::Monitor;
-use flashd_simulator::array::{ArrayInputs, ArrayObserver, ArrayOutputs};
-use flashd_simulator::split::{SplitInputs, SplitObserver, SplitOutputs};
-use flashd_simulator::wrapper::WrapperObserver;
-use flashd_simulator::{Engine, Inputs, Observer, Outputs, RtlEngine, Running, Scenario};
+use flashd_simulator::{Cycle, Observer, RtlEngine, Scenario};
 use flashd_spec::config::CoreConfig;
 use flashd_workload::{TensorScale, v_candidates};
 use std::io;
@@ -146,37 +143,15 @@ impl Sent<'_> {
     pub fn of(phases: &Phases) -> Sent<'_> {
         Sent { phases, waiting: 0 }
     }
+}
 
-    fn add(&mut self, sent: bool) -> io::Result<()> {
-        self.waiting += u64::from(sent);
+impl Observer for Sent<'_> {
+    fn cycle(&mut self, cycle: &Cycle) -> io::Result<()> {
+        // Of a wrapper cycles are counted: each beat of a key takes at least one.
+        self.waiting += u64::from(cycle.frame.is_none() || cycle.takes_key());
         if self.waiting == TOGETHER {
             self.phases.inc(std::mem::take(&mut self.waiting));
         }
         Ok(())
-    }
-}
-
-impl Observer for Sent<'_> {
-    fn cycle(&mut self, _: &Engine, inputs: &Inputs, _: &Outputs) -> io::Result<()> {
-        self.add(inputs.k_valid && !inputs.rst)
-    }
-}
-
-impl ArrayObserver for Sent<'_> {
-    fn cycle(&mut self, _: &Running, i: &ArrayInputs, o: &ArrayOutputs) -> io::Result<()> {
-        self.add(i.core.k_valid && o.k_ready && !i.core.rst)
-    }
-}
-
-impl SplitObserver for Sent<'_> {
-    fn cycle(&mut self, _: &Running, inputs: &SplitInputs, _: &SplitOutputs) -> io::Result<()> {
-        self.add(inputs.core.k_valid && !inputs.core.rst)
-    }
-}
-
-impl WrapperObserver for Sent<'_> {
-    /// Counts cycles: each beat of a key takes at least one.
-    fn cycle(&mut self, _: &Running) -> io::Result<()> {
-        self.add(true)
     }
 }

@@ -1,24 +1,58 @@
 //! The files that show what a run did, cycle by cycle.
 
+use super::phases::{Phases, Sent};
 use crate::cli::SimulateArgs;
 use crate::interrupt::Interruptible;
 use crate::output::{Failure, unwritable};
 use flashd_files::AtomicFile;
 use flashd_simulator::{
-    Pipeline, PipelineFormat, PipelineRecorder, WaveDesign, WaveError, WaveFormat, WaveOptions,
+    Observer, Pipeline, PipelineFormat, PipelineRecorder, VectorFile, WaveError, WaveFormat, WaveOptions,
     WaveSelection, WaveWriter,
 };
+use flashd_spec::machine::Machine;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-/// What observes a run and is kept also if that ends early.
-pub struct Recording {
+/// A run with the observers that the flags ask for: vectors, waves, pipeline chart, and the bar. `pipeline` makes the chart of a window
+/// of cycles. The files are completed after a divergence, too.
+pub fn recorded<R>(
+    args: &SimulateArgs,
+    machine: &Machine,
+    phases: &Phases,
+    run: impl FnOnce(&mut [&mut dyn Observer]) -> R,
+    pipeline: impl FnOnce(&PipelineRecorder, RangeInclusive<u64>) -> Pipeline,
+) -> Result<R, Failure> {
+    let mut recording = Recording::create(args, machine)?;
+    let mut vectors = match &args.vectors {
+        Some(path) => {
+            Some((path, VectorFile::create(path, machine).map_err(|e| unwritable("--vectors", path, e))?))
+        }
+        None => None,
+    };
+    let mut progress = Sent::of(phases);
+    let mut observers: Vec<&mut dyn Observer> = vec![&mut progress];
+    if let Some((_, vectors)) = &mut vectors {
+        observers.push(vectors);
+    }
+    recording.waves.iter_mut().for_each(|wave| observers.push(wave));
+    recording.keys.iter_mut().for_each(|keys| observers.push(keys));
+    recording.interruptible.iter_mut().for_each(|end| observers.push(end));
+    let result = run(&mut observers);
+    recording.finish(pipeline)?;
+    if let Some((path, vectors)) = vectors {
+        vectors.commit().map_err(|e| unwritable("--vectors", path, e))?;
+    }
+    Ok(result)
+}
+
+/// Observers of a run whose files are kept also if it ends early.
+struct Recording {
     /// The waves.
-    pub waves: Vec<WaveWriter>,
+    waves: Vec<WaveWriter>,
     /// When keys are taken, for the pipeline chart.
-    pub keys: Option<PipelineRecorder>,
+    keys: Option<PipelineRecorder>,
     /// Ends the run when that is asked for. Without a recording there is nothing to keep.
-    pub interruptible: Option<Interruptible>,
+    interruptible: Option<Interruptible>,
     /// The waves' flags and names.
     files: Vec<(&'static str, PathBuf)>,
     chart: Option<Chart>,
@@ -33,8 +67,7 @@ struct Chart {
 
 impl Recording {
     /// Begins the files that are asked for.
-    pub fn create<'a>(args: &SimulateArgs, design: impl Into<WaveDesign<'a>>) -> Result<Recording, Failure> {
-        let design = design.into();
+    fn create(args: &SimulateArgs, machine: &Machine) -> Result<Recording, Failure> {
         let asked = [("--vcd", &args.vcd, WaveFormat::Vcd), ("--fst", &args.fst, WaveFormat::Fst)];
         let (mut waves, mut files) = (Vec::new(), Vec::new());
         for (flag, path, format) in asked {
@@ -42,14 +75,14 @@ impl Recording {
             let signals =
                 WaveSelection::parse(&args.signals).map_err(|e| Failure::input(format!("--signals: {e}")))?;
             let options = WaveOptions { format, signals, from: args.from, to: args.to };
-            waves.push(WaveWriter::create(path, design, options).map_err(|e| wave_failure(flag, path, &e))?);
+            waves.push(WaveWriter::create(path, machine, options).map_err(|e| wave_failure(flag, path, &e))?);
             files.push((flag, path.clone()));
         }
         let chart = args.pipeline.as_ref().map(|path| chart(args, path)).transpose()?;
         let interruptible = (!files.is_empty() || chart.is_some()).then(Interruptible::default);
-        let keys = match (&chart, design) {
+        let keys = match (&chart, machine) {
             (None, _) => None,
-            (Some(_), WaveDesign::Wrapper(config)) => Some(
+            (Some(_), Machine::Wrapper(config)) => Some(
                 PipelineRecorder::for_wrapper(config)
                     .map_err(|e| Failure::input(format!("--pipeline: {e}")))?,
             ),
@@ -60,7 +93,7 @@ impl Recording {
 
     /// Completes the files; `pipeline` makes the chart of a window of cycles. After a divergence too: the wave is what one
     /// looks at then.
-    pub fn finish(
+    fn finish(
         mut self,
         pipeline: impl FnOnce(&PipelineRecorder, RangeInclusive<u64>) -> Pipeline,
     ) -> Result<(), Failure> {

@@ -2,18 +2,17 @@
 
 use super::layer::Outcome;
 use super::model::{Speed, compared, gaps};
-use super::phases::{Phases, Sent, Step};
-use super::recording::Recording;
+use super::phases::{Phases, Step};
+use super::recording::recorded;
 use super::remarks::{Remarks, error_table};
 use super::scales;
 use crate::cli::SimulateArgs;
 use crate::output::{Failure, table};
-use flashd_simulator::split::{SplitCounters, SplitObserver, SplitRun, run as run_lockstep};
-use flashd_simulator::{Accuracy, Drive, Prepared, Reference, RtlEngine, VectorError, VectorFile};
+use flashd_simulator::split::{SplitCounters, SplitRun, run as run_lockstep};
+use flashd_simulator::{Accuracy, Drive, Prepared, Reference, RtlEngine};
 use flashd_spec::config::SplitConfig;
 use flashd_workload::Scaling;
 use serde::Serialize;
-use std::path::Path;
 
 #[derive(Serialize)]
 struct Report {
@@ -45,25 +44,13 @@ fn cycle_run(
     (prepared, phases): (&Prepared, &Phases),
 ) -> Result<SplitRun, Failure> {
     let drive = Drive { gaps: gaps(args), engine };
-    let problem = |path: &Path, e: VectorError| Failure::input(format!("--vectors {}: {e}", path.display()));
-    let mut recording = Recording::create(args, config)?;
-    let mut vectors = match &args.vectors {
-        Some(path) => Some((path, VectorFile::for_split(path, config).map_err(|e| problem(path, e))?)),
-        None => None,
-    };
-    let mut progress = Sent::of(phases);
-    let mut observers: Vec<&mut dyn SplitObserver> = vec![&mut progress];
-    if let Some((_, vectors)) = &mut vectors {
-        observers.push(vectors);
-    }
-    recording.waves.iter_mut().for_each(|wave| observers.push(wave));
-    recording.keys.iter_mut().for_each(|keys| observers.push(keys));
-    recording.interruptible.iter_mut().for_each(|end| observers.push(end));
-    let run = run_lockstep(config, &prepared.workload, drive, &mut observers);
-    recording.finish(|keys, window| keys.of_split(config, &prepared.workload, window))?;
-    if let Some((path, vectors)) = vectors {
-        vectors.commit().map_err(|e| problem(path, e.into()))?;
-    }
+    let run = recorded(
+        args,
+        &config.into(),
+        phases,
+        |observers| run_lockstep(config, &prepared.workload, drive, observers),
+        |keys, window| keys.of_split(config, &prepared.workload, window),
+    )?;
     Ok(run?)
 }
 

@@ -1,8 +1,8 @@
 //! `flashd simulate --wrapper axis`: an array behind its streams, driven at the ports.
 
 use super::layer::Outcome;
-use super::phases::{Phases, Sent};
-use super::recording::Recording;
+use super::phases::Phases;
+use super::recording::recorded;
 use super::remarks::{Remarks, error_table};
 use super::scales;
 use crate::cli::SimulateArgs;
@@ -10,8 +10,7 @@ use crate::output::{Failure, table};
 use crate::progress::step;
 use flashd_golden::QueryResult;
 use flashd_simulator::wrapper::{
-    Mask, Paces, WrapperBlock, WrapperDrive, WrapperError, WrapperObserver, WrapperRun, WrapperWorkload,
-    run_observed,
+    Mask, Paces, WrapperBlock, WrapperDrive, WrapperError, WrapperRun, WrapperWorkload, run_observed,
 };
 use flashd_simulator::{Accuracy, Prepared, Reference};
 use flashd_spec::bits::ones;
@@ -65,14 +64,13 @@ pub fn run(
     let drive = WrapperDrive { paces, seed: args.gaps.unwrap_or(1), engine };
     step(|| format!("{}: {} blocks at the streams", config.name(), workload.blocks.len()));
     let expected = workload.expected(&config);
-    let mut recording = Recording::create(args, &config)?;
-    let mut progress = Sent::of(phases);
-    let mut observers: Vec<&mut dyn WrapperObserver> = vec![&mut progress];
-    recording.waves.iter_mut().for_each(|wave| observers.push(wave));
-    recording.keys.iter_mut().for_each(|keys| observers.push(keys));
-    recording.interruptible.iter_mut().for_each(|end| observers.push(end));
-    let run = run_observed(&config, &workload, &drive, observers, &expected);
-    recording.finish(|keys, window| keys.of_wrapper(&config, &workload, &expected, window))?;
+    let run = recorded(
+        args,
+        &(&config).into(),
+        phases,
+        |observers| run_observed(&config, &workload, &drive, observers, &expected),
+        |keys, window| keys.of_wrapper(&config, &workload, &expected, window),
+    )?;
     let WrapperRun { cycles, registers, comparisons, .. } = run.map_err(failure)?;
     let results: Vec<QueryResult> = expected.into_iter().flat_map(|block| block.results).collect();
     let report = Report {

@@ -5,10 +5,10 @@ use flashd_generator::{
     Emission, GenerateError, GeneratedFile, Prefix, array_files_in, axis_files_in, core_files_in,
     split_files_in,
 };
-use flashd_simulator::AnyConfig;
 use flashd_simulator::random::draw;
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, Values, WrapperConfig};
 use flashd_spec::format::Format;
+use flashd_spec::machine::Machine;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -31,7 +31,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// Random configurations with different names; the seed is printed.
-fn drawn(count: usize, longest: usize) -> Vec<AnyConfig> {
+fn drawn(count: usize, longest: usize) -> Vec<Machine> {
     let seed =
         std::env::var(SEED).ok().and_then(|text| text.parse().ok()).unwrap_or_else(|| rand::rng().random());
     println!("{count} configurations; {SEED}={seed} draws them again");
@@ -48,7 +48,7 @@ fn drawn(count: usize, longest: usize) -> Vec<AnyConfig> {
 }
 
 /// An array, split keys and a stream wrapper of both designs, with values of floats and of integers.
-fn of_other_kinds() -> Vec<AnyConfig> {
+fn of_other_kinds() -> Vec<Machine> {
     let mut all = Vec::new();
     let shown = [
         (Design::FlashD, Format::BF16),
@@ -59,35 +59,35 @@ fn of_other_kinds() -> Vec<AnyConfig> {
     for (design, format) in shown {
         let core = CoreConfig::new(design, 4, format);
         let array = ArrayConfig::new(core.clone(), 2);
-        all.push(AnyConfig::Split(SplitConfig::new(core, 2)));
-        all.push(AnyConfig::Wrapper(WrapperConfig::new(array.clone())));
-        all.push(AnyConfig::Array(array));
+        all.push(Machine::Split(SplitConfig::new(core, 2)));
+        all.push(Machine::Wrapper(WrapperConfig::new(array.clone())));
+        all.push(Machine::Array(array));
     }
     all
 }
 
-fn files(config: &AnyConfig, emission: &Emission) -> Result<Vec<GeneratedFile>, GenerateError> {
+fn files(config: &Machine, emission: &Emission) -> Result<Vec<GeneratedFile>, GenerateError> {
     match config {
-        AnyConfig::Core(config) => core_files_in(config, emission),
-        AnyConfig::Array(config) => array_files_in(config, emission),
-        AnyConfig::Split(config) => split_files_in(config, emission),
-        AnyConfig::Wrapper(config) => axis_files_in(config, emission),
+        Machine::Core(config) => core_files_in(config, emission),
+        Machine::Array(config) => array_files_in(config, emission),
+        Machine::Split(config) => split_files_in(config, emission),
+        Machine::Wrapper(config) => axis_files_in(config, emission),
     }
 }
 
 /// The flags that select it.
-fn flags(config: &AnyConfig) -> String {
-    let (core, _) = config.cores();
+fn flags(config: &Machine) -> String {
+    let core = config.core();
     let mut flags = core.flags();
     let mut array = |array: &ArrayConfig| {
         let bits = array.key_index_bits.map_or(String::new(), |bits| format!(" --key-index-bits {bits}"));
         let _ = write!(flags, " --queries {}{bits}", array.queries);
     };
     match config {
-        AnyConfig::Core(_) => {}
-        AnyConfig::Array(config) => array(config),
-        AnyConfig::Split(config) => flags += &format!(" --parts {}", config.parts),
-        AnyConfig::Wrapper(config) => {
+        Machine::Core(_) => {}
+        Machine::Array(config) => array(config),
+        Machine::Split(config) => flags += &format!(" --parts {}", config.parts),
+        Machine::Wrapper(config) => {
             array(&config.array);
             flags += " --wrapper axis";
             flags += &config.beat_bits.map_or(String::new(), |bits| format!(" --beat {bits}"));
@@ -98,7 +98,7 @@ fn flags(config: &AnyConfig) -> String {
 }
 
 /// How many names of modules occur, and those that occur with several texts, in emissions that know nothing of each other.
-fn collisions(configs: &[AnyConfig], prefix: &Prefix) -> (usize, Vec<String>) {
+fn collisions(configs: &[Machine], prefix: &Prefix) -> (usize, Vec<String>) {
     let emission = Emission::from(prefix.clone());
     let texts: Vec<String> =
         configs.par_iter().map(|config| files(config, &emission).unwrap().remove(0).text).collect();
@@ -114,17 +114,17 @@ fn collisions(configs: &[AnyConfig], prefix: &Prefix) -> (usize, Vec<String>) {
 }
 
 /// Shipped cores of up to so many elements, some other designs, and random ones, all with different names.
-fn designs(longest: usize, random: usize, random_longest: usize) -> Vec<AnyConfig> {
+fn designs(longest: usize, random: usize, random_longest: usize) -> Vec<Machine> {
     let shipped = CoreConfig::shipped().into_iter().filter(|core| core.d <= longest);
-    let mut configs: Vec<AnyConfig> = shipped.map(AnyConfig::Core).chain(of_other_kinds()).collect();
-    let known: BTreeSet<String> = configs.iter().map(AnyConfig::name).collect();
+    let mut configs: Vec<Machine> = shipped.map(Machine::Core).chain(of_other_kinds()).collect();
+    let known: BTreeSet<String> = configs.iter().map(Machine::name).collect();
     configs
         .extend(drawn(random, random_longest).into_iter().filter(|config| !known.contains(&config.name())));
     configs
 }
 
 /// Designs of separate runs, too: each is emitted alone.
-fn no_name_has_two_bodies(configs: &[AnyConfig], at_least: usize) {
+fn no_name_has_two_bodies(configs: &[Machine], at_least: usize) {
     // Without a prefix and without a digest there would be some: the draw is wide enough to show them.
     let (names, several) = collisions(configs, &Prefix::Plain);
     println!("{names} names without prefix and digest, {} with several bodies", several.len());
@@ -214,10 +214,10 @@ fn together(folder: &Path, sources: &[PathBuf], tops: &[String]) {
 }
 
 /// Generates all of them with testbenches, wrappers without, and reads them together.
-fn company(configs: &[AnyConfig], prefix: Option<&str>, keys: u32) {
+fn company(configs: &[Machine], prefix: Option<&str>, keys: u32) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let generate = |configs: &[&AnyConfig], more: &[&str]| {
+    let generate = |configs: &[&Machine], more: &[&str]| {
         let mut args = words("generate --quiet --out");
         args.push(out.into());
         args.extend(more.iter().map(|word| word.to_string()));
@@ -226,8 +226,8 @@ fn company(configs: &[AnyConfig], prefix: Option<&str>, keys: u32) {
         let ran = run(&args);
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     };
-    let is_wrapper = |config: &&AnyConfig| matches!(config, AnyConfig::Wrapper(_));
-    let (wrappers, others): (Vec<&AnyConfig>, Vec<&AnyConfig>) = configs.iter().partition(is_wrapper);
+    let is_wrapper = |config: &&Machine| matches!(config, Machine::Wrapper(_));
+    let (wrappers, others): (Vec<&Machine>, Vec<&Machine>) = configs.iter().partition(is_wrapper);
     let keys = keys.to_string();
     let with_bench = ["--testbench", "inside", "--seed", "3", "--keys", &keys];
     let sources: Vec<PathBuf> = match prefix {

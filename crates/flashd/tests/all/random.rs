@@ -1,8 +1,8 @@
 //! `flashd check-random`: what it draws is what the command line has, and a failure says how to repeat it.
 
 use crate::common::{refusal, root};
-use flashd_simulator::AnyConfig;
 use flashd_simulator::random::{LONGEST, draw};
+use flashd_spec::machine::Machine;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, to_value};
@@ -40,10 +40,10 @@ fn every_option_of_the_command_line_is_drawn() {
     let mut words = BTreeSet::new();
     for seed in 0..300 {
         let config = match draw(&mut ChaCha8Rng::seed_from_u64(seed), LONGEST) {
-            AnyConfig::Core(core) => to_value(core),
-            AnyConfig::Array(array) => to_value(array),
-            AnyConfig::Split(split) => to_value(split),
-            AnyConfig::Wrapper(wrapper) => to_value(wrapper),
+            Machine::Core(core) => to_value(core),
+            Machine::Array(array) => to_value(array),
+            Machine::Split(split) => to_value(split),
+            Machine::Wrapper(wrapper) => to_value(wrapper),
         };
         let mut parts = vec![config.unwrap()];
         while let Some(Value::Object(fields)) = parts.pop() {

@@ -1,7 +1,7 @@
 //! The array: B cores, shadow registers for their queries, and a queue of their results.
 
 use super::LowFunction;
-use super::control::array_control;
+use super::control::{ControlOutputs, array_control};
 use super::flag_tree::flag_tree;
 use super::pick::picked;
 use super::port::{Turn, converted, scaled_results};
@@ -9,22 +9,22 @@ use super::results::{OrderFunction, QueryResult, SelectFunction, kept_result, re
 use super::shadow::{Query, query_shadow};
 use super::window::{StateMaskFunction, key_counter, key_window};
 use crate::attention::masks::UnmaskedFunction;
-use crate::attention::ports::{CoreInputs, CoreOutputs};
+use crate::attention::port_result::PortResult;
+use crate::attention::ports::{CoreInputs, CoreOutputs, CorePorts, OpenInputs};
 use crate::catalogue::{at_port, core_at_port};
 use crate::rtl::{Circuit, Module, Name, Tag, Wire};
 use flashd_spec::config::{ArrayConfig, ConfigError, Design};
-use flashd_spec::numerics::{BIAS, Numerics};
+use flashd_spec::numerics::Numerics;
+use flashd_spec::ports::Port;
 use std::sync::Arc;
 
 /// The inputs of an array, by the names of the contract (`docs/reference/array.md`).
 pub struct ArrayInputs<'a> {
     /// The inputs that a core has, too. `q_valid` and `k_valid` say that a query and a key are offered, `k_mask` that
-    /// no query of the block sees the key. Its `k_bias` is not used.
+    /// no query of the block sees the key. `k_bias` has a word for each query.
     pub core: CoreInputs<'a>,
     /// The query is the last of its block.
     pub q_last: Wire,
-    /// With a bias: the bias of the key for each query, B words.
-    pub k_bias: &'a [Wire],
     /// With masks: the place in the block of the first key that the query sees.
     pub q_from: Option<Wire>,
     /// With masks: the place of the first key behind those.
@@ -53,32 +53,16 @@ pub struct ArrayOutputs {
 pub fn build(config: &ArrayConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = Arc::new(Numerics::new(&config.core));
-    let (words, formats) = (config.core.port_words(), n.encodings.formats);
     let mut bench = Module::bench();
     let b = &mut bench;
-    let scalars = if n.partial { n.scalar_bits(&config.core) } else { Vec::new() };
-    let state_scalars: Vec<Wire> = scalars.into_iter().map(|bits| b.open(bits)).collect();
-    let state_o = b.opens(config.core.dv() * usize::from(n.partial), config.core.accumulator_bits());
-    let core = CoreInputs {
-        q: &b.opens(words.q, formats.q.width()),
-        q_valid: b.open(1),
-        v_exponent: config.core.has_value_exponent().then(|| b.open(n.formats.v.exponent_bits)),
-        k: &b.opens(words.k, formats.k.width()),
-        k_valid: b.open(1),
-        k_last: b.open(1),
-        k_mask: n.masks.then(|| b.open(1)),
-        k_bias: None,
-        k_state: n.partial.then(|| b.open(1)),
-        state_scalars: &state_scalars,
-        state_o: &state_o,
-        v: &b.opens(words.v, formats.v.width()),
+    let open = OpenInputs::new(b, &config.into());
+    let inputs = ArrayInputs {
+        core: open.core(),
+        q_last: open.one(Port::QLast),
+        q_from: open.optional(Port::QFrom),
+        q_to: open.optional(Port::QTo),
+        k_index: open.optional(Port::KIndex),
     };
-    let k_index = n.partial.then(|| b.open(config.index_bits()));
-    let q_last = b.open(1);
-    let [q_from, q_to] = [(); 2].map(|()| n.masks.then(|| b.open(config.key_index_bits())));
-    let biases = if n.bias { config.queries } else { 0 };
-    let k_bias = &b.opens(biases, BIAS.width());
-    let inputs = ArrayInputs { core, q_last, k_bias, q_from, q_to, k_index };
     array(b, "top", config, &n, &inputs);
     Ok(bench.into_circuit())
 }
@@ -89,7 +73,7 @@ pub fn array(
     name: impl Into<Name>,
     config: &ArrayConfig,
     n: &Arc<Numerics>,
-    &ArrayInputs { core: inputs, q_last, k_bias, q_from, q_to, k_index }: &ArrayInputs,
+    &ArrayInputs { core: inputs, q_last, q_from, q_to, k_index }: &ArrayInputs,
 ) -> ArrayOutputs {
     let queries = config.queries;
     let tag = Tag::module(
@@ -97,57 +81,20 @@ pub fn array(
         format!("{queries} queries at once: every key meets the query of every core."),
     );
     around.part(name, tag, |m| {
-        m.clock();
-        m.reset();
-        let q = m.inputs("q", inputs.q);
-        let [q_valid, q_last] = m.input_each([("q_valid", inputs.q_valid), ("q_last", q_last)]);
-        m.reserve_ports(&["q_ready"]);
-        let q_from = m.optional_input("q_from", q_from);
-        let q_to = m.optional_input("q_to", q_to);
-        let v_exponent = inputs.v_exponent.map(|exponent| m.input("v_exponent", exponent));
-        let k = m.inputs("k", inputs.k);
-        let [k_valid, k_last] = m.input_each([("k_valid", inputs.k_valid), ("k_last", inputs.k_last)]);
-        m.reserve_ports(&["k_ready"]);
-        let k_mask = m.optional_input("k_mask", inputs.k_mask);
-        let k_bias = if n.bias { m.inputs("k_bias", k_bias) } else { Vec::new() };
-        let k_state = m.optional_input("k_state", inputs.k_state);
+        let ports = CorePorts::declare(m, &config.core, &inputs);
+        let q_last = m.input("q_last", q_last);
+        let [q_from, q_to] =
+            [("q_from", q_from), ("q_to", q_to)].map(|(name, wire)| m.optional_input(name, wire));
         let k_index = m.optional_input("k_index", k_index);
-        m.reserve_ports(&["state_ren"]);
-        let state_scalars: Vec<Wire> = (config.core.state_scalars().iter().zip(inputs.state_scalars))
-            .map(|(name, &wire)| m.inputs(&format!("state_{name}"), &[wire])[0])
-            .collect();
-        m.reserve_ports(&["v_state"]);
-        let state_o = if k_state.is_some() { m.inputs("state_o", inputs.state_o) } else { Vec::new() };
-        m.reserve_ports(&["v_step", "v_ren"]);
-        let v = m.inputs("v", inputs.v);
+        let CorePorts { q, q_valid, v_exponent, k, k_valid, k_last, k_mask, k_state, state_o, v, .. } = ports;
+        let state_scalars = &ports.state_scalars;
 
         let control = array_control(m, queries, [q_valid, q_last], [k_valid, k_last]);
         let query = Query { q, exponent: v_exponent, limits: [q_from, q_to].into_iter().flatten().collect() };
         let waiting: Vec<Query> =
             control.load.iter().enumerate().map(|(b, &load)| query_shadow(m, b, load, &query)).collect();
-        // The first core has a query in every block, so it sees every key of the block.
-        let masks = k_mask.map(|k_mask| {
-            // A state belongs to one query, and the others see a masked key instead. It does not count as a key.
-            let state = k_state.zip(k_index);
-            let index = key_counter(
-                m,
-                config.key_index_bits(),
-                control.key[0],
-                k_last,
-                state.map(|(state, _)| state),
-            );
-            let window = |b: usize| {
-                let outside = key_window(m, b, control.take_query[b], &waiting[b].limits, index, k_mask);
-                match state {
-                    Some((state, place)) => {
-                        let function = StateMaskFunction { bits: config.index_bits(), core: b as u64 };
-                        m.call(("mask", b), function, [outside, k_mask, state, place])[0]
-                    }
-                    None => outside,
-                }
-            };
-            (0..queries).map(window).collect::<Vec<Wire>>()
-        });
+        let masks = k_mask
+            .map(|k_mask| key_masks(m, config, &control, &waiting, [k_last, k_mask], k_state.zip(k_index)));
         let at_port = at_port(&config.core, n).filter(|_| queries > 1);
         let cores: Vec<CoreOutputs> = (waiting.iter().enumerate())
             .map(|(b, query)| {
@@ -159,9 +106,9 @@ pub fn array(
                     k_valid: control.key[b],
                     k_last,
                     k_mask: masks.as_ref().map(|masks| masks[b]),
-                    k_bias: k_bias.get(b).copied(),
+                    k_bias: ports.k_bias.get(b..=b).unwrap_or_default(),
                     k_state,
-                    state_scalars: &state_scalars,
+                    state_scalars,
                     state_o: &state_o,
                     v: &v,
                 };
@@ -178,42 +125,8 @@ pub fn array(
         let state_ren = any(m, "state_asks", |core| core.state_ren);
         let v_state = any(m, "state_reads", |core| core.v_state);
 
-        let holds = config.core.design() == Design::Fa2 && queries > 1;
-        let results = results(m, &cores, holds);
-        m.reserve(&["pick", "more"]);
-        let index = m.state("index_q", config.index_bits());
-        let more = match results.second {
-            Some([own, behind]) => {
-                m.call(("more", 0), SelectFunction { width: 1 }, [cores[0].o_valid, own, behind])[0]
-            }
-            None => results.low,
-        };
-        let order = OrderFunction { bits: config.index_bits() };
-        let [last, next_index] = m.call("order", order, [results.first.valid, more, index]);
-        m.next(index, next_index);
-        let mut flags = results.first.flags.iter().copied();
-        let [o_invalid, o_saturated, o_overflow, o_empty] =
-            cores[0].flags().map(|flag| flag.and_then(|_| flags.next()));
-        let (o, o_state) = match (at_port, holds) {
-            (Some(at_port), true) => {
-                let turn = Turn { index, next: next_index, more };
-                scaled_results(m, n, at_port, &cores, &turn, o_empty)
-            }
-            (Some(at_port), false) => {
-                let (words, valid) = (results.first.o, results.first.valid);
-                let done = match o_empty {
-                    Some(empty) => m.call("shows", UnmaskedFunction {}, [valid, empty])[0],
-                    None => valid,
-                };
-                (converted(m, n, at_port, &words, None, done), words)
-            }
-            (None, true) => (
-                picked(m, "pick", index, cores.iter().map(|core| &core.o[..])),
-                picked(m, "pick_state", index, cores.iter().map(|core| &core.o_state[..])),
-            ),
-            (None, false) => (results.first.o, results.first.state),
-        };
-        m.reserve_ports(&["o", "o_valid", "o_index"]);
+        let Front { results, index, last, flags, o, o_state } = front(m, config, n, &cores, at_port);
+        let [o_invalid, o_saturated, o_overflow, o_empty] = flags;
         m.output("o_index", index);
         ArrayOutputs {
             q_ready: m.output("q_ready", control.q_ready),
@@ -238,6 +151,91 @@ pub fn array(
             },
         }
     })
+}
+
+/// Whether each core's query does not see the key on the port.
+fn key_masks(
+    m: &mut Module,
+    config: &ArrayConfig,
+    control: &ControlOutputs,
+    waiting: &[Query],
+    [k_last, k_mask]: [Wire; 2],
+    state: Option<(Wire, Wire)>,
+) -> Vec<Wire> {
+    // A state belongs to one query, and the others see a masked key instead. It does not count as a key. The first core has a query in
+    // every block, so it sees every key of the block.
+    let is_state = state.map(|(state, _)| state);
+    let index = key_counter(m, config.key_index_bits(), control.key[0], k_last, is_state);
+    let window = |(b, query): (usize, &Query)| {
+        let outside = key_window(m, b, control.take_query[b], &query.limits, index, k_mask);
+        match state {
+            Some((state, place)) => {
+                let function = StateMaskFunction { bits: config.index_bits(), core: b as u64 };
+                m.call(("mask", b), function, [outside, k_mask, state, place])[0]
+            }
+            None => outside,
+        }
+    };
+    waiting.iter().enumerate().map(window).collect()
+}
+
+/// The result on the port.
+struct Front {
+    results: Results,
+    /// The place of its query.
+    index: Wire,
+    /// It is its block's last.
+    last: Wire,
+    /// `o_invalid`, `o_saturated`, `o_overflow` and `o_empty`, if cores have them.
+    flags: [Option<Wire>; 4],
+    o: Vec<Wire>,
+    o_state: Vec<Wire>,
+}
+
+/// The front of the queue of results.
+fn front(
+    m: &mut Module,
+    config: &ArrayConfig,
+    n: &Arc<Numerics>,
+    cores: &[CoreOutputs],
+    at_port: Option<&'static PortResult>,
+) -> Front {
+    let holds = config.core.design() == Design::Fa2 && config.queries > 1;
+    let results = results(m, cores, holds);
+    m.reserve(&["pick", "more"]);
+    let index = m.state("index_q", config.index_bits());
+    let more = match results.second {
+        Some([own, behind]) => {
+            m.call(("more", 0), SelectFunction { width: 1 }, [cores[0].o_valid, own, behind])[0]
+        }
+        None => results.low,
+    };
+    let order = OrderFunction { bits: config.index_bits() };
+    let [last, next_index] = m.call("order", order, [results.first.valid, more, index]);
+    m.next(index, next_index);
+    let mut flags = results.first.flags.iter().copied();
+    let flags = cores[0].flags().map(|flag| flag.and_then(|_| flags.next()));
+    let o_empty = flags[3];
+    let (o, o_state) = match (at_port, holds) {
+        (Some(at_port), true) => {
+            let turn = Turn { index, next: next_index, more };
+            scaled_results(m, n, at_port, cores, &turn, o_empty)
+        }
+        (Some(at_port), false) => {
+            let (words, valid) = (results.first.o.clone(), results.first.valid);
+            let done = match o_empty {
+                Some(empty) => m.call("shows", UnmaskedFunction {}, [valid, empty])[0],
+                None => valid,
+            };
+            (converted(m, n, at_port, &words, None, done), words)
+        }
+        (None, true) => (
+            picked(m, "pick", index, cores.iter().map(|core| &core.o[..])),
+            picked(m, "pick_state", index, cores.iter().map(|core| &core.o_state[..])),
+        ),
+        (None, false) => (results.first.o.clone(), results.first.state.clone()),
+    };
+    Front { results, index, last, flags, o, o_state }
 }
 
 /// The queue of results, at the port.

@@ -86,7 +86,7 @@ pub fn core(
         let v_operand = Operand { format: formats.v, d: config.dv(), scale: scales.v };
         let q_special = q_operand.any_special(m, "q_special", &q);
         let k_special = k_operand.any_special(m, "k_special", &k);
-        let bias = k_bias.map(|k_bias| key_bias(m, n, k_bias, k_special));
+        let bias = k_bias.first().map(|&k_bias| key_bias(m, n, k_bias, k_special));
         let k_special = bias.as_ref().map_or(k_special, |(_, special)| *special);
         let keys = [
             ("q_valid", q_valid),

@@ -3,6 +3,76 @@
 use super::port_result::Scaling;
 use crate::rtl::{Module, Wire};
 use flashd_spec::config::CoreConfig;
+use flashd_spec::machine::Machine;
+use flashd_spec::ports::{PORTS, Port};
+use std::ops::Index;
+
+/// Open wires for the inputs of a machine that has nothing around it, by port.
+pub struct OpenInputs {
+    wires: Vec<Vec<Wire>>,
+    /// The scalars of the state that comes in.
+    scalars: Vec<Wire>,
+}
+
+impl OpenInputs {
+    /// Those of a valid machine.
+    pub fn new(bench: &mut Module, machine: &Machine) -> OpenInputs {
+        let mut open = |(words, bits)| bench.opens(words, bits);
+        let wires =
+            PORTS.iter().map(|row| if row.is_output() { Vec::new() } else { open(row.words(machine)) });
+        let wires: Vec<Vec<Wire>> = wires.collect();
+        let scalars = Port::state_scalars(machine);
+        let scalars = scalars.iter().flat_map(|[state, _]| &wires[*state as usize]).copied().collect();
+        OpenInputs { wires, scalars }
+    }
+
+    /// An input of one word that every machine has.
+    pub fn one(&self, port: Port) -> Wire {
+        self[port][0]
+    }
+
+    /// An input of one word that only some machines have.
+    pub fn optional(&self, port: Port) -> Option<Wire> {
+        self[port].first().copied()
+    }
+
+    /// The inputs of a core among them.
+    pub fn core(&self) -> CoreInputs<'_> {
+        CoreInputs {
+            q: &self[Port::Q],
+            q_valid: self.one(Port::QValid),
+            v_exponent: self.optional(Port::VExponent),
+            k: &self[Port::K],
+            k_valid: self.one(Port::KValid),
+            k_last: self.one(Port::KLast),
+            k_mask: self.optional(Port::KMask),
+            k_bias: &self[Port::KBias],
+            k_state: self.optional(Port::KState),
+            state_scalars: &self.scalars,
+            state_o: &self[Port::StateO],
+            v: &self[Port::V],
+        }
+    }
+}
+
+impl Index<Port> for OpenInputs {
+    type Output = [Wire];
+
+    fn index(&self, port: Port) -> &[Wire] {
+        &self.wires[port as usize]
+    }
+}
+
+/// Reserves places for all ports in the order of the contract, whatever the order in which they are declared.
+fn reserve(m: &mut Module) {
+    for row in &PORTS {
+        if row.port == Port::O {
+            // Of a core that hands out accumulators.
+            m.reserve_ports(&["o_done", "o_scale"]);
+        }
+        m.reserve_ports(&[row.name]);
+    }
+}
 
 /// The inputs of a core, by the names of the contract (`docs/reference/core.md`).
 #[derive(Clone, Copy)]
@@ -22,7 +92,7 @@ pub struct CoreInputs<'a> {
     /// With masks: the query does not see the key.
     pub k_mask: Option<Wire>,
     /// With a bias: the bias of the key, added to its score.
-    pub k_bias: Option<Wire>,
+    pub k_bias: &'a [Wire],
     /// With partial results: the step is a restore, and `k` is ignored.
     pub k_state: Option<Wire>,
     /// With partial results: the scalars of the state, as [`CoreConfig::state_scalars`] lists them, in the cycle after
@@ -72,26 +142,27 @@ impl CoreOutputs {
     }
 }
 
-/// The input wires inside a core.
-pub(super) struct CorePorts {
-    pub(super) q: Vec<Wire>,
-    pub(super) q_valid: Wire,
-    pub(super) v_exponent: Option<Wire>,
-    pub(super) k: Vec<Wire>,
-    pub(super) k_valid: Wire,
-    pub(super) k_last: Wire,
-    pub(super) k_mask: Option<Wire>,
-    pub(super) k_bias: Option<Wire>,
-    pub(super) k_state: Option<Wire>,
-    pub(super) state_scalars: Vec<Wire>,
-    pub(super) state_o: Vec<Wire>,
-    pub(super) v: Vec<Wire>,
+/// The input wires inside a core or an array.
+pub(crate) struct CorePorts {
+    pub(crate) q: Vec<Wire>,
+    pub(crate) q_valid: Wire,
+    pub(crate) v_exponent: Option<Wire>,
+    pub(crate) k: Vec<Wire>,
+    pub(crate) k_valid: Wire,
+    pub(crate) k_last: Wire,
+    pub(crate) k_mask: Option<Wire>,
+    pub(crate) k_bias: Vec<Wire>,
+    pub(crate) k_state: Option<Wire>,
+    pub(crate) state_scalars: Vec<Wire>,
+    pub(crate) state_o: Vec<Wire>,
+    pub(crate) v: Vec<Wire>,
 }
 
 impl CorePorts {
-    /// Declares the inputs in the order of the contract, and reserves places for the outputs between them.
-    pub(super) fn declare(m: &mut Module, config: &CoreConfig, inputs: &CoreInputs) -> CorePorts {
+    /// Declares the inputs.
+    pub(crate) fn declare(m: &mut Module, config: &CoreConfig, inputs: &CoreInputs) -> CorePorts {
         m.clock();
+        reserve(m);
         m.reset();
         let q = m.inputs("q", inputs.q);
         let q_valid = m.input("q_valid", inputs.q_valid);
@@ -99,15 +170,12 @@ impl CorePorts {
         let k = m.inputs("k", inputs.k);
         let [k_valid, k_last] = m.input_each([("k_valid", inputs.k_valid), ("k_last", inputs.k_last)]);
         let k_mask = m.optional_input("k_mask", inputs.k_mask);
-        let k_bias = m.optional_input("k_bias", inputs.k_bias);
+        let k_bias = m.inputs("k_bias", inputs.k_bias);
         let k_state = m.optional_input("k_state", inputs.k_state);
-        m.reserve_ports(&["state_ren"]);
         let state_scalars = (config.state_scalars().iter().zip(inputs.state_scalars))
             .map(|(name, &wire)| m.inputs(&format!("state_{name}"), &[wire])[0])
             .collect();
-        m.reserve_ports(&["v_state"]);
         let state_o = if k_state.is_some() { m.inputs("state_o", inputs.state_o) } else { Vec::new() };
-        m.reserve_ports(&["v_step", "v_ren"]);
         let v = m.inputs("v", inputs.v);
         CorePorts {
             q,

@@ -8,12 +8,13 @@ use super::scalars::{State, scalar_outputs, scalar_part};
 use crate::array::LowFunction;
 use crate::array::flag_tree::flag_tree;
 use crate::attention::delay::{delay, late_flag};
-use crate::attention::ports::{CoreInputs, CoreOutputs};
+use crate::attention::ports::{CoreInputs, CoreOutputs, OpenInputs};
 use crate::attention::signals::Signals;
 use crate::catalogue::core;
 use crate::rtl::{Circuit, Module, Tag, Wire};
 use flashd_spec::config::{ConfigError, MERGE_CYCLES, SplitConfig};
-use flashd_spec::numerics::{BIAS, Numerics};
+use flashd_spec::numerics::Numerics;
+use flashd_spec::ports::Port;
 use std::sync::Arc;
 
 /// Builds the cores and the tree of a configuration, without a wrapper.
@@ -23,30 +24,27 @@ use std::sync::Arc;
 pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = &Arc::new(Numerics::new(&config.core));
-    let (words, formats, parts) = (config.core.port_words(), n.encodings.formats, config.parts);
+    let parts = config.parts;
     let mut bench = Module::bench();
     let b = &mut bench;
-    // Each part has its own key, value and mask; the ports have those of all parts one after another.
-    let q = b.opens(words.q, formats.q.width());
-    let (k, v) = (b.opens(parts * words.k, formats.k.width()), b.opens(parts * words.v, formats.v.width()));
-    let ([q_valid, k_valid, k_last], k_mask) = ([(); 3].map(|()| b.open(1)), b.opens(parts, 1));
-    let k_bias = b.opens(if n.bias { parts } else { 0 }, BIAS.width());
-    let v_exponent = config.core.has_value_exponent().then(|| b.open(n.formats.v.exponent_bits));
+    let open = OpenInputs::new(b, &config.into());
     let doc = format!(
         "{parts} cores for one query, each with a part of its keys, and the merges of their results."
     );
     bench.part("top", Tag::module(config.name(), doc).open(), |m| {
         m.clock();
         m.reset();
-        let q = m.inputs("q", &q);
-        let q_valid = m.input("q_valid", q_valid);
-        let v_exponent = v_exponent.map(|exponent| m.input("v_exponent", exponent));
-        let k = m.inputs("k", &k);
-        let [k_valid, k_last] = m.input_each([("k_valid", k_valid), ("k_last", k_last)]);
-        let k_mask = m.inputs("k_mask", &k_mask);
-        let k_bias = if n.bias { m.inputs("k_bias", &k_bias) } else { Vec::new() };
+        let shared = open.core();
+        let q = m.inputs("q", shared.q);
+        let q_valid = m.input("q_valid", shared.q_valid);
+        let v_exponent = shared.v_exponent.map(|exponent| m.input("v_exponent", exponent));
+        // Each part has its own key, value and mask; the ports have those of all parts one after another.
+        let k = m.inputs("k", shared.k);
+        let [k_valid, k_last] = m.input_each([("k_valid", shared.k_valid), ("k_last", shared.k_last)]);
+        let k_mask = m.inputs("k_mask", &open[Port::KMask]);
+        let k_bias = if n.bias { m.inputs("k_bias", shared.k_bias) } else { Vec::new() };
         m.reserve_ports(&["v_step", "v_ren"]);
-        let v = m.inputs("v", &v);
+        let v = m.inputs("v", shared.v);
 
         let shared = CoreInputs {
             q: &q,
@@ -56,7 +54,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
             k_valid,
             k_last,
             k_mask: None,
-            k_bias: None,
+            k_bias: &[],
             k_state: None,
             state_scalars: &[],
             state_o: &[],
@@ -126,7 +124,7 @@ fn cores(
     let accumulators = vec![zero; config.core.dv()];
     (shared.k.chunks(words.k).zip(shared.v.chunks(words.v)).zip(k_mask).enumerate())
         .map(|(p, ((k, v), &k_mask))| {
-            let (k_mask, k_bias, k_state) = (Some(k_mask), k_bias.get(p).copied(), Some(low));
+            let (k_mask, k_bias, k_state) = (Some(k_mask), k_bias.get(p..=p).unwrap_or_default(), Some(low));
             let (state_scalars, state_o) = (&scalars[..], &accumulators[..]);
             let inputs = CoreInputs { k, k_mask, k_bias, k_state, state_scalars, state_o, v, ..*shared };
             core(m, ("core", p), &config.core, n, &inputs)

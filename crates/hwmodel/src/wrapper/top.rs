@@ -285,7 +285,7 @@ impl StreamsIn {
             k_valid: offered.k_valid,
             k_last: offered.k_last,
             k_mask: offered.k_mask,
-            k_bias: None,
+            k_bias: &keys.biases,
             k_state: states.map(|states| states.stating),
             state_scalars: states.map_or(&[], |states| &states.scalars),
             state_o: states.map_or(&[], |states| &states.o),
@@ -294,7 +294,6 @@ impl StreamsIn {
         ArrayInputs {
             core,
             q_last: queries.q_last,
-            k_bias: &keys.biases,
             q_from: host.q_from,
             q_to: host.q_to,
             k_index: states.map(|states| states.index),

@@ -13,6 +13,7 @@ mod netlist;
 mod normalise;
 mod numerics;
 mod partial;
+mod ports;
 mod prefix;
 mod schedule;
 mod softcap;

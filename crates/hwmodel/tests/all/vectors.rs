@@ -1,8 +1,9 @@
 //! The layout of test vectors, and which ports each line has.
 
-use flashd_hwmodel::vectors::{Compared, Layout, Look, PortShape};
+use flashd_hwmodel::vectors::{Layout, Look, PortShape};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
+use flashd_spec::ports::Compared;
 
 #[test]
 fn digits_pack_elements_of_any_width() {
@@ -23,13 +24,13 @@ fn digits_pack_elements_of_any_width() {
 #[test]
 fn a_layout_follows_the_ports() {
     let plain = CoreConfig::new(Design::Fa2, 5, Format::BF16);
-    let layout = Layout::of_core(&plain, Look::Ports).unwrap();
+    let layout = Layout::of(&plain, Look::Ports).unwrap();
     assert_eq!(
         layout.fields_text(),
         "rst:1 q:16x5 q_valid:1 k:16x5 k_valid:1 k_last:1 v_step:1 v_ren:1 v:16x5 o:16x5 o_valid:1 o_invalid:1 o_saturated:1"
     );
     let partial = CoreConfig { masks: true, partial: true, ..plain };
-    let layout = Layout::of_core(&partial, Look::Ports).unwrap();
+    let layout = Layout::of(&partial, Look::Ports).unwrap();
     for (name, compared) in [
         ("k_state", None),
         ("state_ren", Some(Compared::Always)),
@@ -46,7 +47,7 @@ fn a_layout_follows_the_ports() {
 
 #[test]
 fn what_is_not_compared_is_zero() {
-    let layout = Layout::of_core(&CoreConfig::new(Design::Fa2, 2, Format::FP8_E4M3), Look::Ports).unwrap();
+    let layout = Layout::of(CoreConfig::new(Design::Fa2, 2, Format::FP8_E4M3), Look::Ports).unwrap();
     let line = |rst: u64, o_valid: u64| {
         let mut out = String::new();
         layout.line(&mut out, &[], |field, elements| match field.port.name.as_str() {

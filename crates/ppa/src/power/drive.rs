@@ -7,11 +7,8 @@ use super::stream::PowerStream;
 use super::workload::{Feed, warm_up};
 use crate::Target;
 use crate::netlist::{Net, Netlist, Simulation};
-use flashd_simulator::RESET_CYCLES;
-use flashd_simulator::array::ArrayInputs;
-use flashd_spec::config::ArrayConfig;
-use flashd_spec::format::{Format, Formats};
-use flashd_spec::numerics::BIAS;
+use flashd_spec::machine::Machine;
+use flashd_spec::ports::{Compared, PORTS, Port, PortRow};
 use rayon::prelude::*;
 
 /// Streams that are simulated at a time: the bits of a word.
@@ -77,15 +74,13 @@ pub(super) fn drive(
         ports.drive(&mut simulation, &streams);
         simulation.settle();
         ports.read(&simulation, &mut streams);
-        if cycle >= RESET_CYCLES {
-            for (index, stream) in streams.iter_mut().enumerate() {
-                checked += stream.check(cycle).map_err(|problem| PowerError::Mismatch {
-                    core: target.name(),
-                    stream: index,
-                    cycle,
-                    problem,
-                })?;
-            }
+        for (index, stream) in streams.iter_mut().enumerate() {
+            checked += stream.check(cycle).map_err(|problem| PowerError::Mismatch {
+                core: target.name(),
+                stream: index,
+                cycle,
+                problem,
+            })?;
         }
         if let Some((counter, _)) = &mut glitches {
             if sampled(cycle)
@@ -98,8 +93,9 @@ pub(super) fn drive(
             }
         }
         if cycle >= warm_up {
-            for outputs in streams.iter().map(|stream| &stream.outputs.core).filter(|o| o.v_step) {
-                steps = (steps.0 + 1, steps.1 + u64::from(!outputs.v_ren));
+            for frame in streams.iter().map(|stream| &stream.frame).filter(|frame| frame.is_high(Port::VStep))
+            {
+                steps = (steps.0 + 1, steps.1 + u64::from(!frame.is_high(Port::VRen)));
             }
         }
         if cycle >= warm_up && (cycle - warm_up).is_multiple_of(cycles.div_ceil(SAMPLES)) {
@@ -117,179 +113,73 @@ pub(super) fn drive(
     })
 }
 
-/// The core's ports in the netlist.
-struct Ports<'a> {
-    /// Bits of an element of q, k, v and o.
-    widths: [usize; 4],
-    rst: Net,
-    q: &'a [Net],
-    q_valid: Net,
-    k: &'a [Net],
-    k_valid: Net,
-    k_last: Net,
-    /// With masks only.
-    k_mask: Option<Net>,
-    /// With a bias only.
-    k_bias: &'a [Net],
-    v: &'a [Net],
-    v_step: Net,
-    v_ren: Net,
-    o: &'a [Net],
-    o_valid: Net,
-    o_invalid: Net,
-    o_saturated: Option<Net>,
-    /// Of fixed-point lanes only.
-    v_exponent: &'a [Net],
-    /// Of fixed-point lanes only.
-    o_overflow: Option<Net>,
-    array: Option<ArrayPorts<'a>>,
+/// A port in the netlist.
+struct NetPort<'a> {
+    row: &'static PortRow,
+    /// Nets of each word.
+    words: Vec<&'a [Net]>,
 }
 
-/// What an array has besides.
-struct ArrayPorts<'a> {
-    q_last: Net,
-    /// With masks only.
-    q_from: &'a [Net],
-    q_to: &'a [Net],
-    q_ready: Net,
-    k_ready: Net,
-    o_index: &'a [Net],
-    o_last: Net,
+/// The ports of a machine in its netlist: inputs, and outputs with those of control first.
+struct Ports<'a> {
+    inputs: Vec<NetPort<'a>>,
+    outputs: Vec<NetPort<'a>>,
 }
 
 impl<'a> Ports<'a> {
     fn new(target: &Target, netlist: &'a Netlist) -> Result<Self, PowerError> {
-        let config = target.core();
-        let Formats { q, k, v, o } = config.formats();
-        let words = config.port_words();
-        let bits = |d: usize, format: Format| d * format.width() as usize;
-        let wide = |name: &str, is_input: bool, bits: usize| -> Result<&'a [Net], PowerError> {
-            let port = netlist.port(name).filter(|port| port.is_input == is_input);
-            let error = |problem: String| PowerError::Port { port: name.into(), problem };
-            let port = port.ok_or_else(|| error("is missing".into()))?;
-            match port.nets.len() == bits {
-                true => Ok(&port.nets),
-                false => Err(error(format!("has {} bits instead of {bits}", port.nets.len()))),
+        let machine = Machine::from(target);
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        for row in &PORTS {
+            let (count, width) = row.words(&machine);
+            if count == 0 {
+                continue;
             }
-        };
-        let bit = |name: &str, is_input| wide(name, is_input, 1).map(|nets| nets[0]);
-        let array = |array: &ArrayConfig| -> Result<ArrayPorts<'a>, PowerError> {
-            let limit = |name| match config.masks {
-                true => wide(name, true, array.key_index_bits() as usize),
-                false => Ok(&[][..]),
-            };
-            Ok(ArrayPorts {
-                q_last: bit("q_last", true)?,
-                q_from: limit("q_from")?,
-                q_to: limit("q_to")?,
-                q_ready: bit("q_ready", false)?,
-                k_ready: bit("k_ready", false)?,
-                o_index: wide("o_index", false, array.index_bits() as usize)?,
-                o_last: bit("o_last", false)?,
-            })
-        };
-        Ok(Ports {
-            array: match target {
-                Target::Core(_) => None,
-                Target::Array(config) => Some(array(config)?),
-            },
-            widths: [q, k, v, o].map(|format| format.width() as usize),
-            rst: bit("rst", true)?,
-            q: wide("q", true, bits(words.q, q))?,
-            q_valid: bit("q_valid", true)?,
-            k: wide("k", true, bits(words.k, k))?,
-            k_valid: bit("k_valid", true)?,
-            k_last: bit("k_last", true)?,
-            k_mask: config.masks.then(|| bit("k_mask", true)).transpose()?,
-            k_bias: match config.bias {
-                true => wide("k_bias", true, target.queries() * BIAS.width() as usize)?,
-                false => &[],
-            },
-            v: wide("v", true, bits(words.v, v))?,
-            v_step: bit("v_step", false)?,
-            v_ren: bit("v_ren", false)?,
-            o: wide("o", false, bits(config.dv(), o))?,
-            o_valid: bit("o_valid", false)?,
-            o_invalid: bit("o_invalid", false)?,
-            o_saturated: (!config.follows_the_paper()).then(|| bit("o_saturated", false)).transpose()?,
-            v_exponent: match config.has_value_exponent() {
-                true => wide("v_exponent", true, config.products().v.exponent_bits as usize)?,
-                false => &[],
-            },
-            o_overflow: config.has_value_exponent().then(|| bit("o_overflow", false)).transpose()?,
-        })
+            let error = |problem: String| PowerError::Port { port: row.name.into(), problem };
+            let port = netlist.port(row.name).filter(|port| port.is_input != row.is_output());
+            let port = port.ok_or_else(|| error("is missing".into()))?;
+            let bits = count * width as usize;
+            if port.nets.len() != bits {
+                return Err(error(format!("has {} bits instead of {bits}", port.nets.len())));
+            }
+            let list = if row.is_output() { &mut outputs } else { &mut inputs };
+            list.push(NetPort { row, words: port.nets.chunks_exact(width as usize).collect() });
+        }
+        outputs.sort_by_key(|port: &NetPort| port.row.compared != Some(Compared::Always));
+        Ok(Ports { inputs, outputs })
     }
 
     /// Puts the streams' inputs on the netlist's.
     fn drive(&self, simulation: &mut Simulation, streams: &[PowerStream]) {
-        let mut bit = |net: Net, value: fn(&ArrayInputs) -> bool| {
-            let word = streams.iter().enumerate().map(|(s, stream)| (value(&stream.inputs) as u64) << s);
-            simulation.set(net, word.sum());
-        };
-        bit(self.rst, |inputs| inputs.core.rst);
-        bit(self.q_valid, |inputs| inputs.core.q_valid);
-        bit(self.k_valid, |inputs| inputs.core.k_valid);
-        bit(self.k_last, |inputs| inputs.core.k_last);
-        if let Some(net) = self.k_mask {
-            bit(net, |inputs| inputs.core.k_mask);
-        }
-        if let Some(array) = &self.array {
-            bit(array.q_last, |inputs| inputs.q_last);
-        }
-        let mut number = |nets: &[Net], value: fn(&ArrayInputs) -> u64| {
-            for (b, &net) in nets.iter().enumerate() {
-                let word =
-                    streams.iter().enumerate().map(|(s, stream)| (value(&stream.inputs) >> b & 1) << s);
-                simulation.set(net, word.sum());
-            }
-        };
-        number(self.v_exponent, |inputs| inputs.core.v_exponent);
-        if let Some(array) = &self.array {
-            number(array.q_from, |inputs| inputs.q_from);
-            number(array.q_to, |inputs| inputs.q_to);
-        }
-        let [q_width, k_width, v_width, _] = self.widths;
-        let mut vector = |nets: &[Net], width: usize, value: fn(&ArrayInputs) -> &[u64]| {
-            for (j, nets) in nets.chunks_exact(width).enumerate() {
-                let mut words = [0; STREAMS];
-                for (word, stream) in words.iter_mut().zip(streams) {
-                    *word = value(&stream.inputs)[j];
+        for NetPort { row, words } in &self.inputs {
+            for (j, nets) in words.iter().enumerate() {
+                let mut bits = [0; STREAMS];
+                for (bits, stream) in bits.iter_mut().zip(streams) {
+                    *bits = stream.frame[row.port][j];
                 }
-                transpose(&mut words);
-                for (&net, &word) in nets.iter().zip(&words) {
-                    simulation.set(net, word);
+                match nets {
+                    [net] => simulation.set(*net, bits.iter().enumerate().map(|(s, bit)| bit << s).sum()),
+                    _ => {
+                        transpose(&mut bits);
+                        nets.iter().zip(bits).for_each(|(&net, bits)| simulation.set(net, bits));
+                    }
                 }
             }
-        };
-        vector(self.q, q_width, |inputs| &inputs.core.q);
-        vector(self.k, k_width, |inputs| &inputs.core.k);
-        vector(self.v, v_width, |inputs| &inputs.core.v);
-        vector(self.k_bias, BIAS.width() as usize, |inputs| &inputs.core.k_bias);
+        }
     }
 
-    /// Reads the netlist's outputs into the streams; `o` only where it is valid.
+    /// Reads the netlist's outputs into the streams; those of a result only where it is valid.
     fn read(&self, simulation: &Simulation, streams: &mut [PowerStream]) {
-        let bit = |net: Net, s: usize| simulation.value(net) >> s & 1 != 0;
-        for (s, stream) in streams.iter_mut().enumerate() {
-            let number = |nets: &[Net]| {
-                nets.iter().enumerate().map(|(b, &net)| (simulation.value(net) >> s & 1) << b).sum::<u64>()
-            };
-            if let Some(array) = &self.array {
-                stream.outputs.q_ready = bit(array.q_ready, s);
-                stream.outputs.k_ready = bit(array.k_ready, s);
-                stream.outputs.o_last = bit(array.o_last, s);
-                stream.outputs.o_index = number(array.o_index);
-            }
-            let outputs = &mut stream.outputs.core;
-            outputs.v_step = bit(self.v_step, s);
-            outputs.v_ren = bit(self.v_ren, s);
-            outputs.o_valid = bit(self.o_valid, s);
-            outputs.o_invalid = bit(self.o_invalid, s);
-            outputs.o_saturated = self.o_saturated.is_some_and(|net| bit(net, s));
-            outputs.o_overflow = self.o_overflow.is_some_and(|net| bit(net, s));
-            outputs.o.clear();
-            if outputs.o_valid {
-                outputs.o.extend(self.o.chunks_exact(self.widths[3]).map(number));
+        for NetPort { row, words } in &self.outputs {
+            for (s, stream) in streams.iter_mut().enumerate() {
+                let is_control = row.compared == Some(Compared::Always);
+                if !is_control && !stream.frame.is_high(Port::OValid) && row.port != Port::VState {
+                    continue;
+                }
+                for (word, nets) in stream.frame[row.port].iter_mut().zip(words) {
+                    let bits = nets.iter().enumerate();
+                    *word = bits.map(|(b, &net)| (simulation.value(net) >> s & 1) << b).sum();
+                }
             }
         }
     }

@@ -1,125 +1,45 @@
-//! One machine among those that a netlist is simulated for: what its inputs carry, and what must come out.
+//! One machine among those that a netlist is simulated for: its inputs, and the outputs that are due.
 
 use super::workload::Feed;
 use crate::Target;
-use flashd_golden::{Model, QueryResult};
-use flashd_simulator::array::{ArrayDriver, ArrayInputs, ArrayOffer, ArrayOutputs, ArrayRules, Disturbance};
-use flashd_simulator::{CoreDriver, Gaps};
-use flashd_spec::numerics::Numerics;
-use std::collections::VecDeque;
+use flashd_simulator::bench::{Due, Frame, Protocol};
+use flashd_simulator::{array, protocol};
+use flashd_spec::machine::Machine;
+use flashd_spec::ports::Port;
 
-/// What offers queries and keys.
-enum PortDriver<'a> {
-    Core(Box<CoreDriver<'a>>),
-    Array { driver: Box<ArrayDriver<'a>>, rules: ArrayRules, offer: ArrayOffer },
-}
-
-/// A result to come.
-struct Due {
-    cycle: usize,
-    /// Place in its block, and whether it is the last there; of an array.
-    place: (usize, bool),
-}
-
-/// A machine and what it still owes.
+/// A machine's run.
 pub(super) struct PowerStream<'a> {
-    source: PortDriver<'a>,
-    /// Of a core, only what it has.
-    pub inputs: ArrayInputs,
-    /// The same.
-    pub outputs: ArrayOutputs,
-    results: VecDeque<QueryResult>,
-    due: VecDeque<Due>,
-    latency: usize,
+    protocol: Box<dyn Protocol + Send + 'a>,
+    /// Inputs, and outputs as they are read from the netlist.
+    pub frame: Frame,
+    due: Due,
 }
 
 impl<'a> PowerStream<'a> {
-    pub(super) fn new(target: &Target, feed: &'a Feed) -> Self {
-        let model = Model::new(target.core());
-        let (source, results) = match (target, feed) {
-            (Target::Array(config), Feed::Array(workload)) => {
-                let driver = ArrayDriver::new(config, workload, &Disturbance::gaps(Gaps::None));
-                let rules = ArrayRules::new(config.queries);
-                let source =
-                    PortDriver::Array { driver: Box::new(driver), rules, offer: ArrayOffer::default() };
-                (source, workload.single().results(&model, false))
-            }
-            (_, Feed::Core(workload)) => {
-                let driver = CoreDriver::new(target.core(), workload, Gaps::None);
-                (PortDriver::Core(Box::new(driver)), workload.results(&model, false))
-            }
+    pub(super) fn new(target: &'a Target, feed: &'a Feed) -> Self {
+        let protocol = match (target, feed) {
+            (Target::Array(config), Feed::Array(workload)) => array::protocol(config, workload),
+            (_, Feed::Core(workload)) => protocol(target.core(), workload),
             (Target::Core(_), Feed::Array(_)) => unreachable!("the feeds are made for the target"),
         };
-        PowerStream {
-            source,
-            inputs: ArrayInputs::default(),
-            outputs: ArrayOutputs::default(),
-            results: results.into(),
-            due: VecDeque::new(),
-            latency: Numerics::new(target.core()).latency() as usize,
-        }
+        let machine = Machine::from(target);
+        PowerStream { protocol, frame: Frame::new(&machine), due: Due::at_ports(&machine) }
     }
 
     /// The inputs of a cycle.
     pub(super) fn drive(&mut self, cycle: usize) {
-        match &mut self.source {
-            PortDriver::Core(driver) => {
-                if driver.next(&self.outputs.core, &mut self.inputs.core).last {
-                    self.due.push_back(Due { cycle: cycle + self.latency, place: (0, false) });
-                }
-            }
-            PortDriver::Array { driver, offer, .. } => {
-                *offer = driver.next(cycle as u64, &self.outputs, &mut self.inputs);
-            }
-        }
+        self.protocol.drive(cycle as u64, &mut self.frame);
     }
 
-    /// Compares a cycle's outputs with the model; gives the number of comparisons.
+    /// Compares a cycle's outputs with the model; returns the number of words compared, none in reset.
     pub(super) fn check(&mut self, cycle: usize) -> Result<u64, String> {
-        let mut checked = 0;
-        let mut equal = |name: &str, actual: u64, expected: u64| {
-            checked += 1;
-            match actual == expected {
-                true => Ok(()),
-                false => Err(format!("{name} is {actual:#x}, expected {expected:#x}")),
-            }
-        };
-        let o = &self.outputs.core;
-        let is_array = matches!(self.source, PortDriver::Array { .. });
-        if let PortDriver::Array { rules, .. } = &self.source {
-            let (q_ready, k_ready) = rules.ready(cycle as u64, self.inputs.core.k_last);
-            equal("q_ready", self.outputs.q_ready.into(), q_ready.into())?;
-            equal("k_ready", self.outputs.k_ready.into(), k_ready.into())?;
+        if self.frame.is_high(Port::Rst) {
+            return Ok(0);
         }
-        let due = self.due.front().is_some_and(|due| due.cycle == cycle);
-        equal("o_valid", o.o_valid.into(), due.into())?;
-        if let Some(due) = if due { self.due.pop_front() } else { None } {
-            let result = self.results.pop_front().ok_or("a result too many")?;
-            equal("o_invalid", o.o_invalid.into(), result.invalid.into())?;
-            equal("o_saturated", o.o_saturated.into(), result.score_saturated.into())?;
-            equal("o_overflow", o.o_overflow.into(), result.overflow.into())?;
-            for (j, (actual, expected)) in o.o.iter().zip(&result.o).enumerate() {
-                equal(&format!("o[{j}]"), *actual, *expected)?;
-            }
-            if is_array {
-                equal("o_index", self.outputs.o_index, due.place.0 as u64)?;
-                equal("o_last", self.outputs.o_last.into(), due.place.1.into())?;
-            }
-        }
-        self.advance(cycle);
-        Ok(checked)
-    }
-
-    /// What of an array's offer was taken.
-    fn advance(&mut self, cycle: usize) {
-        let PortDriver::Array { driver, rules, offer } = &mut self.source else { return };
-        let taken = rules.advance(cycle as u64, offer.query, offer.key.map(|(_, last)| last));
-        driver.advance(taken.query, taken.key.is_some());
-        if let (true, Some(queries)) = (taken.end, &taken.key) {
-            let n = queries.len();
-            let due =
-                |place: usize| Due { cycle: cycle + self.latency + place, place: (place, place + 1 == n) };
-            self.due.extend((0..n).map(due));
-        }
+        self.protocol.due(cycle as u64, &self.frame, &mut self.due);
+        self.due.compare(&self.frame).map_err(|(port, place)| {
+            let [expected, actual] = [&self.due.frame, &self.frame].map(|frame| frame[port][place]);
+            format!("{}[{place}] is {actual:#x}, expected {expected:#x}", port.name())
+        })
     }
 }

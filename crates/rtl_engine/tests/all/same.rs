@@ -5,10 +5,10 @@ use flashd_hwmodel::netlist::Steps;
 use flashd_hwmodel::rtl::{Circuit, Instance};
 use flashd_hwmodel::{catalogue, split};
 use flashd_rtl_engine::Backend;
-use flashd_simulator::AnyConfig;
 use flashd_simulator::random::draw;
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, KINDS, SplitConfig, WrapperConfig};
 use flashd_spec::format::{Format, Formats};
+use flashd_spec::machine::Machine;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::collections::HashMap;
@@ -28,8 +28,8 @@ fn same_core(config: &CoreConfig, cycles: usize) {
     same(&config.name(), SEED, cycles, || catalogue::build(config).expect("a valid configuration"));
 }
 
-fn built(config: &AnyConfig) -> Circuit {
-    config.build().expect("a legal configuration")
+fn built(config: &Machine) -> Circuit {
+    flashd_hwmodel::build(config).expect("a legal configuration")
 }
 
 #[test]
@@ -111,9 +111,9 @@ fn arrays_splits_and_wrappers() {
             let core = CoreConfig::new(design, 8, format);
             let array = ArrayConfig::new(CoreConfig { masks: true, ..core.clone() }, 3);
             for drawn in [
-                AnyConfig::Array(array.clone()),
-                AnyConfig::Split(SplitConfig::new(core, 4)),
-                AnyConfig::Wrapper(WrapperConfig::new(array)),
+                Machine::Array(array.clone()),
+                Machine::Split(SplitConfig::new(core, 4)),
+                Machine::Wrapper(WrapperConfig::new(array)),
             ] {
                 same(&drawn.name(), SEED, 200, || built(&drawn));
             }

@@ -1,19 +1,14 @@
-//! Arrays of cores, which take blocks of queries, in lock-step with the model and the protocol's rules.
-//!
-//! * [`ArrayDriver`] offers queries and keys, and answers value reads.
-//! * [`ArrayRules`] says from the protocol alone what is taken in which cycle.
-//! * [`run`] compares every output port in every cycle.
+//! Arrays of cores, which take blocks of queries, in lock-step with the model. The files are as in [`core`](crate::core); [`ArrayRules`]
+//! says from the protocol alone what is taken in which cycle.
 
-mod engine;
-pub(crate) mod lockstep;
-mod model;
+pub(crate) mod protocol;
 mod rules;
-mod stream;
+pub(crate) mod run;
+pub(crate) mod stimulus;
 mod workload;
 
-pub use engine::{ArrayInputs, ArrayOutputs};
-pub use lockstep::{ArrayCounters, ArrayObserver, ArrayRun, run, run_against};
-pub use model::run_model;
+pub use protocol::ArrayCounters;
 pub use rules::{ArrayRules, QueryId, Taken};
-pub use stream::{ArrayDriver, ArrayOffer, Disturbance};
+pub use run::{ArrayRun, protocol, run, run_against, run_model};
+pub use stimulus::Disturbance;
 pub use workload::{ArrayWorkload, BlockStep, QueryBlock};

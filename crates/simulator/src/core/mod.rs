@@ -1,20 +1,15 @@
-//! A core in lock-step with the model. [`array`](crate::array), [`split`](crate::split) and [`wrapper`](crate::wrapper) have the same
-//! files for the same roles:
+//! A core in lock-step with the model. [`array`](crate::array) and [`split`](crate::split) have the same files:
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
-//! | `engine` | the RustHDL circuit, driven cycle by cycle |
 //! | `vectors` | keys and values, stored or made on demand |
-//! | `workload` | what goes in, and what each query sees of it |
-//! | `stream` | the same as port activity |
-//! | `rules` | when ports may move, told in cycle numbers |
-//! | `lockstep` | the comparison of every port in every cycle |
-//! | `model` | results and counts without the circuit |
+//! | `workload` | queries, and the keys that each sees |
+//! | `stimulus` | the inputs of a cycle |
+//! | `protocol` | the outputs that are due, and the counts |
+//! | `run` | runs of the hardware in lock-step with the model, and of the model alone |
 
-pub(crate) mod engine;
-pub(crate) mod lockstep;
-pub(crate) mod model;
-pub(crate) mod rules;
-pub(crate) mod stream;
+pub(crate) mod protocol;
+pub(crate) mod run;
+pub(crate) mod stimulus;
 pub(crate) mod vectors;
 pub(crate) mod workload;

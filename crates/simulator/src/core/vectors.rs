@@ -57,12 +57,15 @@ impl Vectors {
         }
     }
 
-    /// Replaces the contents of `bus` by a vector of `words` words.
-    pub(crate) fn read(&self, words: usize, vector: usize, bus: &mut Vec<u64>) {
-        bus.clear();
+    /// Puts a vector on a bus.
+    pub(crate) fn read(&self, vector: usize, bus: &mut [u64]) {
         match self {
-            Vectors::Stored(all) => bus.extend_from_slice(&all[vector * words..(vector + 1) * words]),
-            Vectors::Made(_, source) => source.read(vector..vector + 1, bus),
+            Vectors::Stored(all) => bus.copy_from_slice(&all[vector * bus.len()..][..bus.len()]),
+            Vectors::Made(_, source) => {
+                let mut words = Vec::with_capacity(bus.len());
+                source.read(vector..vector + 1, &mut words);
+                bus.copy_from_slice(&words);
+            }
         }
     }
 

@@ -1,7 +1,10 @@
 //! What a run streams through a core: queries, and what each sees of the keys.
 
 use super::vectors::Vectors;
-use flashd_golden::{Biases, Head, Masked, Model, PartialState, QueryResult, v_exponent, values_exponent};
+use flashd_golden::{
+    Biases, Head, Masked, Model, Monitor, PartialState, QueryResult, VectorModel, VectorRun, v_exponent,
+    values_exponent,
+};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Words};
 use std::ops::Range;
@@ -186,6 +189,11 @@ impl Workload {
     /// What a model makes of the workload.
     pub fn results(&self, model: &Model, record: bool) -> Vec<QueryResult> {
         self.with_head(|head| model.run(Head { record, ..head }))
+    }
+
+    /// Shows a model's run of this workload to a monitor.
+    pub fn run_model(&self, model: &VectorModel, monitor: Monitor) -> VectorRun {
+        self.with_head(|head| model.run_monitored(head, monitor))
     }
 
     /// Shows the workload as what a model takes.

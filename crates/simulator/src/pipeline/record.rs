@@ -1,13 +1,9 @@
 //! When keys are offered and taken, and when nothing moves.
 
-use crate::array::{ArrayInputs, ArrayObserver, ArrayOutputs};
-use crate::core::engine::{Engine, Inputs, Outputs};
-use crate::core::lockstep::Observer;
-use crate::running::Running;
-use crate::split::{SplitInputs, SplitObserver, SplitOutputs};
+use crate::bench::{Cycle, Observer};
 use crate::wave::signals::{ARRAY, MOVES, nets_of};
-use crate::wrapper::WrapperObserver;
 use flashd_spec::config::{ConfigError, WrapperConfig};
+use flashd_spec::ports::Port;
 use std::io::Result;
 
 /// Observes a run at its key port.
@@ -81,7 +77,7 @@ impl PipelineRecorder {
         Ok(PipelineRecorder { wrapper: Some(nets), ..PipelineRecorder::default() })
     }
 
-    fn cycle(&mut self, cycle: u64, reset: bool, valid: bool, ready: bool) {
+    fn key(&mut self, cycle: u64, reset: bool, valid: bool, ready: bool) {
         // A reset forgets what was offered; keys of before stay keys of the run.
         if reset || !valid {
             self.offered = None;
@@ -96,35 +92,17 @@ impl PipelineRecorder {
 }
 
 impl Observer for PipelineRecorder {
-    fn cycle(&mut self, engine: &Engine, i: &Inputs, _: &Outputs) -> Result<()> {
-        PipelineRecorder::cycle(self, engine.cycle(), i.rst, i.k_valid, true);
-        Ok(())
-    }
-}
-
-impl ArrayObserver for PipelineRecorder {
-    fn cycle(&mut self, array: &Running, i: &ArrayInputs, o: &ArrayOutputs) -> Result<()> {
-        PipelineRecorder::cycle(self, array.cycle(), i.core.rst, i.core.k_valid, o.k_ready);
-        Ok(())
-    }
-}
-
-impl SplitObserver for PipelineRecorder {
-    fn cycle(&mut self, split: &Running, i: &SplitInputs, _: &SplitOutputs) -> Result<()> {
-        PipelineRecorder::cycle(self, split.cycle(), i.core.rst, i.core.k_valid, true);
-        Ok(())
-    }
-}
-
-impl WrapperObserver for PipelineRecorder {
-    fn cycle(&mut self, wrapper: &Running) -> Result<()> {
-        let Some(nets) = self.wrapper else { return Ok(()) };
-        let [aresetn, moves, valid, ready] = nets.map(|net| wrapper.value(net) & 1 != 0);
-        let cycle = wrapper.cycle();
-        if !moves {
-            self.frozen.cycle(cycle);
+    fn cycle(&mut self, cycle: &Cycle) -> Result<()> {
+        if let (Some(nets), Some(wrapper)) = (self.wrapper, cycle.running) {
+            let [aresetn, moves, valid, ready] = nets.map(|net| wrapper.value(net) & 1 != 0);
+            if !moves {
+                self.frozen.cycle(cycle.number);
+            }
+            self.key(cycle.number, !aresetn, valid, ready && moves);
+        } else {
+            let [reset, valid] = [Port::Rst, Port::KValid].map(|port| cycle.get(port) != 0);
+            self.key(cycle.number, reset, valid, cycle.takes_key());
         }
-        PipelineRecorder::cycle(self, cycle, !aresetn, valid, ready && moves);
         Ok(())
     }
 }

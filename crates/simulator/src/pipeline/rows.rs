@@ -3,7 +3,7 @@
 use super::record::Frozen;
 use super::stages::{End, Shapes};
 use super::{Pipeline, PipelineRecorder, PipelineStep};
-use crate::array::lockstep::workload_alone;
+use crate::array::run::workload_alone;
 use crate::array::{ArrayWorkload, BlockStep};
 use crate::core::workload::Workload;
 use crate::split::SplitWorkload;

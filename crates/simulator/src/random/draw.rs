@@ -3,7 +3,6 @@
 //! Every option is drawn by itself; those that the datapath does not have go, and what [`CoreConfig::validate`] and the like refuse is
 //! drawn again: what is legal is said there alone.
 
-use crate::any::AnyConfig;
 use flashd_spec::config::{
     Accumulator, ArrayConfig, BUDGET_FRACTIONS, CoreConfig, D_RANGE, DEFAULT_MAX_KEYS,
     DEFAULT_SCORE_INTEGER_BITS, Hold, KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths, PARTS_RANGE,
@@ -11,6 +10,7 @@ use flashd_spec::config::{
     WEIGHT_BITS_RANGE, WIDEST_LANE_SUM, WIDEST_LANE_VALUE, WIDEST_LANE_WEIGHT, WrapperConfig,
 };
 use flashd_spec::format::{Format, Formats, RESULT_FRACTION};
+use flashd_spec::machine::Machine;
 use flashd_spec::numerics::SCORE_BITS;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -23,7 +23,7 @@ const USUAL: usize = 20;
 const MOST_ELEMENTS: usize = 192;
 
 /// A legal configuration with vectors of up to `longest` elements, 2 to [`LONGEST`].
-pub fn draw(rng: &mut ChaCha8Rng, longest: usize) -> AnyConfig {
+pub fn draw(rng: &mut ChaCha8Rng, longest: usize) -> Machine {
     let longest = longest.clamp(D_RANGE.0, LONGEST);
     let kind = rng.random_range(0..DESIGNS);
     loop {
@@ -48,16 +48,16 @@ fn seldom<T>(rng: &mut ChaCha8Rng, n: u32, value: impl FnOnce(&mut ChaCha8Rng) -
 const DESIGNS: u32 = 5;
 
 /// A configuration that may not be legal.
-fn propose(rng: &mut ChaCha8Rng, kind: u32, longest: usize) -> AnyConfig {
+fn propose(rng: &mut ChaCha8Rng, kind: u32, longest: usize) -> Machine {
     let core = core(rng, longest);
     match kind {
-        0 | 1 => AnyConfig::Core(core),
-        2 => AnyConfig::Array(array(rng, core)),
+        0 | 1 => Machine::Core(core),
+        2 => Machine::Array(array(rng, core)),
         3 => {
             let (most, any_number) = (PARTS_RANGE.1.ilog2(), rng.random_ratio(1, 8));
             let parts = 1 << rng.random_range(PARTS_RANGE.0.ilog2()..=if any_number { most } else { 2 });
             // It is the cores' masks and partial results that split keys are made of.
-            AnyConfig::Split(SplitConfig { core: short_enough(rng, core, parts), parts })
+            Machine::Split(SplitConfig { core: short_enough(rng, core, parts), parts })
         }
         _ => {
             let array = array(rng, core);
@@ -65,10 +65,10 @@ fn propose(rng: &mut ChaCha8Rng, kind: u32, longest: usize) -> AnyConfig {
             let wrapper = WrapperConfig { array, beat_bits: None, values };
             // Beats are those of an array that is legal.
             if wrapper.array.validate().is_err() {
-                return AnyConfig::Wrapper(wrapper);
+                return Machine::Wrapper(wrapper);
             }
             let beat_bits = seldom(rng, 2, |rng| any(rng, &wrapper.beat_choices().collect::<Vec<_>>()));
-            AnyConfig::Wrapper(WrapperConfig { beat_bits, ..wrapper })
+            Machine::Wrapper(WrapperConfig { beat_bits, ..wrapper })
         }
     }
 }

@@ -2,10 +2,9 @@
 
 use super::unread::Unread;
 use super::wrapper;
-use crate::any::AnyConfig;
 use crate::array::{self, ArrayCounters, ArrayWorkload, Disturbance};
-use crate::core::lockstep::{Counters, run};
-use crate::core::model::run_model;
+use crate::core::protocol::Counters;
+use crate::core::run::{run, run_model};
 use crate::core::workload::Workload;
 use crate::gaps::Gaps;
 use crate::running::{Drive, RtlEngine};
@@ -13,6 +12,7 @@ use crate::selftest::{ROUND_KINDS, array_workload, workload};
 use crate::split::{self, SplitCounters, SplitWorkload};
 use flashd_golden::{Model, Monitor, QueryResult};
 use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig, WrapperConfig};
+use flashd_spec::machine::Machine;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ impl AddAssign for Compared {
 ///
 /// # Errors
 /// The first difference, with the stream in which it is.
-pub fn compare(drawn: &AnyConfig, seed: u64, keys: usize) -> Result<Compared, String> {
+pub fn compare(drawn: &Machine, seed: u64, keys: usize) -> Result<Compared, String> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut all = Compared::default();
     // Every kind of stream with gaps and without.
@@ -71,10 +71,10 @@ pub fn compare(drawn: &AnyConfig, seed: u64, keys: usize) -> Result<Compared, St
         let drive = Drive { gaps, engine };
         let stream = DrawnStream { round, keys: keys.div_ceil(rounds).max(4), drive, poisoned: rng.random() };
         let one = match drawn {
-            AnyConfig::Core(config) => core(config, &stream, &mut rng),
-            AnyConfig::Array(config) => array(config, &stream, &mut rng),
-            AnyConfig::Split(config) => split_keys(config, &stream, &mut rng),
-            AnyConfig::Wrapper(config) => streams(config, &stream, &mut rng),
+            Machine::Core(config) => core(config, &stream, &mut rng),
+            Machine::Array(config) => array(config, &stream, &mut rng),
+            Machine::Split(config) => split_keys(config, &stream, &mut rng),
+            Machine::Wrapper(config) => streams(config, &stream, &mut rng),
         };
         all += one.map_err(|e| format!("{stream:?}: {e}"))?;
         all.streams += 1;
@@ -156,7 +156,7 @@ fn core(config: &CoreConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Resu
 fn array(config: &ArrayConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
     let mut w = array_workload(config, stream.round, stream.keys, rng);
     let results = |w: &ArrayWorkload| {
-        let alone = array::lockstep::workload_alone(config, w);
+        let alone = array::run::workload_alone(config, w);
         let results = alone.results(&Model::new(&config.core), true);
         (alone, results)
     };

@@ -1,13 +1,11 @@
-//! Splits: cores that share a query, and the tree that merges their parts, in lock-step with the model.
+//! Split keys: cores that share a query, and the tree that merges their results, in lock-step with the model. The files are as in
+//! [`core`](crate::core).
 
-mod engine;
-mod lockstep;
-mod model;
-mod rules;
-mod stream;
+mod protocol;
+mod run;
+mod stimulus;
 mod workload;
 
-pub use engine::{SplitInputs, SplitOutputs};
-pub use lockstep::{SplitCounters, SplitObserver, SplitRun, run, run_against};
-pub use model::run_model;
+pub use protocol::SplitCounters;
+pub use run::{SplitRun, run, run_against, run_model};
 pub use workload::{SplitWorkload, split_results};

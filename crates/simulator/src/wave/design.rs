@@ -1,95 +1,33 @@
-//! What waves are of.
+//! The machines that waves show: their signals, and the groups of the save file.
 
 use super::layout::{Group, Look, Row, stages};
 use super::signals::{ARRAY, CORE, MOVES, Signal, list, list_with_cores};
-use flashd_hwmodel::{array, catalogue, split, wrapper};
-use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig, WrapperConfig};
+use flashd_spec::config::ConfigError;
+use flashd_spec::machine::Machine;
 
-/// A design whose run is recorded.
-#[derive(Clone, Copy, Debug)]
-pub enum WaveDesign<'a> {
-    /// A core.
-    Core(&'a CoreConfig),
-    /// Cores that share keys.
-    Array(&'a ArrayConfig),
-    /// Cores that share a query, and their tree.
-    Split(&'a SplitConfig),
-    /// An array behind streams.
-    Wrapper(&'a WrapperConfig),
+/// All signals. The design is built for this alone: that of the run does not exist yet, and has the same signals in the same order.
+pub(super) fn signals(machine: &Machine) -> Result<Vec<Signal>, ConfigError> {
+    let (name, design) = (machine.name(), flashd_hwmodel::build(machine)?);
+    Ok(match machine {
+        Machine::Core(_) => list(&name, &design),
+        _ => list_with_cores(&name, &design),
+    })
 }
 
-impl<'a> From<&'a CoreConfig> for WaveDesign<'a> {
-    fn from(config: &'a CoreConfig) -> Self {
-        WaveDesign::Core(config)
-    }
-}
-
-impl<'a> From<&'a ArrayConfig> for WaveDesign<'a> {
-    fn from(config: &'a ArrayConfig) -> Self {
-        WaveDesign::Array(config)
-    }
-}
-
-impl<'a> From<&'a SplitConfig> for WaveDesign<'a> {
-    fn from(config: &'a SplitConfig) -> Self {
-        WaveDesign::Split(config)
-    }
-}
-
-impl<'a> From<&'a WrapperConfig> for WaveDesign<'a> {
-    fn from(config: &'a WrapperConfig) -> Self {
-        WaveDesign::Wrapper(config)
-    }
-}
-
-impl WaveDesign<'_> {
-    /// Its module's name.
-    pub(super) fn name(self) -> String {
-        match self {
-            WaveDesign::Core(config) => config.name(),
-            WaveDesign::Array(config) => config.name(),
-            WaveDesign::Split(config) => config.name(),
-            WaveDesign::Wrapper(config) => config.name(),
+/// The stages of a core; of several: the ports around them, and the stages of the first; of a wrapper its streams before those.
+pub(super) fn layout(machine: &Machine) -> Vec<Group> {
+    let of_core = stages(machine.core());
+    let d = machine.core().port_words().k;
+    let ports = match machine {
+        Machine::Core(_) => return of_core,
+        Machine::Wrapper(config) => {
+            let array = layout(&(&config.array).into()).into_iter().map(in_array);
+            return [streams()].into_iter().chain(array).collect();
         }
-    }
-
-    /// The core, or each of the cores.
-    pub(super) fn core(&self) -> &CoreConfig {
-        match self {
-            WaveDesign::Core(config) => config,
-            WaveDesign::Array(config) => &config.core,
-            WaveDesign::Split(config) => &config.core,
-            WaveDesign::Wrapper(config) => &config.array.core,
-        }
-    }
-
-    /// All signals. The design is made for this alone: that of the run does not exist yet, and has the same in the same order.
-    pub(super) fn signals(self) -> Result<Vec<Signal>, ConfigError> {
-        let name = self.name();
-        Ok(match self {
-            WaveDesign::Core(config) => list(&name, &catalogue::build(config)?),
-            WaveDesign::Array(config) => list_with_cores(&name, &array::build(config)?),
-            WaveDesign::Split(config) => list_with_cores(&name, &split::build(config)?),
-            WaveDesign::Wrapper(config) => list_with_cores(&name, &wrapper::build(config)?),
-        })
-    }
-
-    /// The stages of a core; of several: the ports around them, and the stages of the first; of a wrapper its streams before those.
-    pub(super) fn layout(self) -> Vec<Group> {
-        let of_core = stages(self.core());
-        let ports = match self {
-            WaveDesign::Core(_) => return of_core,
-            WaveDesign::Wrapper(config) => {
-                let array = WaveDesign::Array(&config.array).layout().into_iter().map(in_array);
-                return [streams()].into_iter().chain(array).collect();
-            }
-            WaveDesign::Array(config) => around("Array: ports", &ARRAY_FLAGS, config.core.port_words().k, 1),
-            WaveDesign::Split(config) => {
-                around("Split: ports", &SPLIT_FLAGS, config.core.port_words().k, config.parts)
-            }
-        };
-        [ports].into_iter().chain(of_core.into_iter().map(in_first_core)).collect()
-    }
+        Machine::Array(_) => around("Array: ports", &ARRAY_FLAGS, d, 1),
+        Machine::Split(config) => around("Split: ports", &SPLIT_FLAGS, d, config.parts),
+    };
+    [ports].into_iter().chain(of_core.into_iter().map(in_first_core)).collect()
 }
 
 /// Control at the ports of an array, in the order of its protocol.

@@ -34,18 +34,14 @@ mod sink;
 mod variants;
 mod vcd;
 
-pub use design::WaveDesign;
 pub use format::WaveFormat;
 pub use select::WaveSelection;
 
-use crate::array::{ArrayInputs, ArrayObserver, ArrayOutputs};
-use crate::core::engine::{Engine, Inputs, Outputs};
-use crate::core::lockstep::Observer;
+use crate::bench::{Cycle, Observer};
 use crate::running::Running;
-use crate::split::{SplitInputs, SplitObserver, SplitOutputs};
-use crate::wrapper::WrapperObserver;
 use flashd_files::AtomicFile;
 use flashd_spec::config::ConfigError;
+use flashd_spec::machine::Machine;
 use numbers::{Numbers, Reading};
 use recorder::Recorder;
 use signals::Signal;
@@ -159,12 +155,8 @@ impl WaveWriter {
     /// # Errors
     /// If the configuration, the file name, the window or a pattern is wrong, or no file can be written
     /// there.
-    pub fn create<'a>(
-        path: &Path,
-        design: impl Into<WaveDesign<'a>>,
-        options: WaveOptions,
-    ) -> Result<Self, WaveError> {
-        let (design, format) = (design.into(), options.format);
+    pub fn create(path: &Path, machine: impl Into<Machine>, options: WaveOptions) -> Result<Self, WaveError> {
+        let (machine, format) = (machine.into(), options.format);
         let ending = path.extension();
         if file_name(path).is_empty() || ending.is_some_and(|e| !e.eq_ignore_ascii_case(format.ending())) {
             return Err(WaveError::Name { path: path.into(), format });
@@ -172,10 +164,10 @@ impl WaveWriter {
         if let Some(to) = options.to.filter(|to| *to < options.from) {
             return Err(WaveError::Window { from: options.from, to });
         }
-        let name = design.name();
-        let signals = design.signals()?;
-        let layout = design.layout();
-        let numbers = Numbers::new(design.core());
+        let name = machine.name();
+        let signals = design::signals(&machine)?;
+        let layout = design::layout(&machine);
+        let numbers = Numbers::new(machine.core());
         let chosen = complete(options.signals.choose(&signals, &layout)?, &signals, &numbers);
         let recorded =
             (0..signals.len()).filter(|i| chosen[*i]).map(|i| recorded(&signals, i, &numbers)).collect();
@@ -260,26 +252,8 @@ impl WaveWriter {
 }
 
 impl Observer for WaveWriter {
-    fn cycle(&mut self, engine: &Engine, _: &Inputs, _: &Outputs) -> IoResult<()> {
-        self.record(engine.running())
-    }
-}
-
-impl ArrayObserver for WaveWriter {
-    fn cycle(&mut self, array: &Running, _: &ArrayInputs, _: &ArrayOutputs) -> IoResult<()> {
-        self.record(array)
-    }
-}
-
-impl SplitObserver for WaveWriter {
-    fn cycle(&mut self, split: &Running, _: &SplitInputs, _: &SplitOutputs) -> IoResult<()> {
-        self.record(split)
-    }
-}
-
-impl WrapperObserver for WaveWriter {
-    fn cycle(&mut self, wrapper: &Running) -> IoResult<()> {
-        self.record(wrapper)
+    fn cycle(&mut self, cycle: &Cycle) -> IoResult<()> {
+        cycle.running.map_or(Ok(()), |running| self.record(running))
     }
 }
 

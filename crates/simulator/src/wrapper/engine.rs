@@ -1,6 +1,5 @@
 //! Clocks one stream wrapper.
 
-use crate::any::AnyConfig;
 use crate::running::{RtlEngine, Running};
 use flashd_hwmodel::rtl::PortPlace;
 use flashd_spec::bits::ones;
@@ -155,7 +154,7 @@ impl WrapperEngine {
     /// # Errors
     /// If the configuration is not valid.
     pub(super) fn new(config: &WrapperConfig, engine: RtlEngine) -> Result<Self, ConfigError> {
-        let wrapper = Running::new(AnyConfig::Wrapper(config.clone()), engine)?;
+        let wrapper = Running::new(config, engine)?;
         let lite = |signal: &str| wrapper.port(&format!("s_axil_{signal}"));
         Ok(WrapperEngine {
             aresetn: wrapper.port("aresetn"),

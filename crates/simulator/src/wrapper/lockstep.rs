@@ -2,8 +2,9 @@
 
 use super::engine::Beat;
 use super::lite::LiteAccess;
-use super::stream::{Paces, WrapperBench, WrapperDrive, WrapperObserver, beats};
+use super::stream::{Paces, WrapperBench, WrapperDrive, beats};
 use super::workload::{ExpectedBlock, Mask, WrapperBlock, WrapperWorkload};
+use crate::bench::Observer;
 use crate::running::RtlEngine;
 use flashd_golden::{PartialState, QueryResult};
 use flashd_hwmodel::wrapper::registers::RUN_BIT;
@@ -93,7 +94,7 @@ pub fn run_against(
     expected: &[ExpectedBlock],
 ) -> Result<WrapperRun, String> {
     let drive = WrapperDrive { paces: *paces, seed, engine: RtlEngine::default() };
-    run_observed(config, w, &drive, Vec::new(), expected).map_err(|e| e.to_string())
+    run_observed(config, w, &drive, &mut [], expected).map_err(|e| e.to_string())
 }
 
 /// What ends a run.
@@ -118,7 +119,7 @@ pub fn run_observed(
     config: &WrapperConfig,
     w: &WrapperWorkload,
     drive: &WrapperDrive,
-    observers: Vec<&mut dyn WrapperObserver>,
+    observers: &mut [&mut dyn Observer],
     expected: &[ExpectedBlock],
 ) -> Result<WrapperRun, WrapperError> {
     let mut bench = WrapperBench::observed(config, drive, observers)?;

@@ -16,5 +16,5 @@ pub use engine::{Beat, LiteOutputs, WrapperOutputs};
 pub use lite::{LiteAccess, LiteAnswer};
 pub use lockstep::{WrapperError, WrapperRun, run, run_against, run_observed};
 pub use pace::Pace;
-pub use stream::{Paces, WrapperBench, WrapperDrive, WrapperObserver};
+pub use stream::{Paces, WrapperBench, WrapperDrive};
 pub use workload::{ExpectedBlock, Mask, WrapperBlock, WrapperWorkload};

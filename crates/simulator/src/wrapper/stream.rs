@@ -4,7 +4,8 @@ use super::engine::{Beat, WrapperEngine, WrapperInputs, WrapperOutputs};
 use super::lite::{LiteAccess, LiteAnswer, LiteHost};
 use super::pace::{Pace, Side};
 use super::rules::WrapperRules;
-use crate::running::{RtlEngine, Running};
+use crate::bench::{Cycle, Observer};
+use crate::running::RtlEngine;
 use flashd_hwmodel::wrapper::Shape;
 use flashd_spec::config::{ConfigError, WrapperConfig};
 use rand::{RngExt, SeedableRng};
@@ -59,15 +60,6 @@ pub struct WrapperDrive {
     pub seed: u64,
     /// What computes the cycles.
     pub engine: RtlEngine,
-}
-
-/// Sees every settled cycle, those of the reset too.
-pub trait WrapperObserver {
-    /// Called once a cycle, before the clock rises.
-    ///
-    /// # Errors
-    /// An I/O error ends the run.
-    fn cycle(&mut self, wrapper: &Running) -> std::io::Result<()>;
 }
 
 /// A source: beats in order, each held until it is taken.
@@ -144,7 +136,7 @@ pub struct WrapperBench<'a> {
     rules: WrapperRules,
     /// Values that will be asked for.
     values: VecDeque<Vec<Beat>>,
-    observers: Vec<&'a mut dyn WrapperObserver>,
+    observers: Vec<&'a mut dyn Observer>,
     /// Why an observer has ended the run.
     pub(super) failed: Option<std::io::Error>,
 }
@@ -156,7 +148,7 @@ impl<'a> WrapperBench<'a> {
     /// If the configuration is not valid.
     pub fn new(config: &WrapperConfig, paces: &Paces, seed: u64) -> Result<Self, ConfigError> {
         let drive = WrapperDrive { paces: *paces, seed, engine: RtlEngine::default() };
-        WrapperBench::observed(config, &drive, Vec::new())
+        WrapperBench::observed(config, &drive, &mut [])
     }
 
     /// The same with observers, who see its reset too.
@@ -166,8 +158,10 @@ impl<'a> WrapperBench<'a> {
     pub(super) fn observed(
         config: &WrapperConfig,
         drive: &WrapperDrive,
-        observers: Vec<&'a mut dyn WrapperObserver>,
+        observers: &'a mut [&mut dyn Observer],
     ) -> Result<Self, ConfigError> {
+        let observers =
+            observers.iter_mut().map(|observer| -> &mut dyn Observer { &mut **observer }).collect();
         let WrapperDrive { paces, seed, engine } = *drive;
         let side = |pace, n: u64| Side::new(pace, seed.wrapping_mul(31).wrapping_add(n));
         let source = |pace, n: u64| Source::new(pace, seed.wrapping_mul(37).wrapping_add(n));
@@ -208,7 +202,9 @@ impl<'a> WrapperBench<'a> {
     /// Shows a settled cycle. What an observer cannot write ends the run in the next cycle.
     fn observe(&mut self) {
         for observer in &mut self.observers {
-            if let Err(e) = observer.cycle(self.engine.running()) {
+            let running = self.engine.running();
+            let cycle = Cycle { number: running.cycle(), running: Some(running), frame: None, inside: &[] };
+            if let Err(e) = observer.cycle(&cycle) {
                 self.failed.get_or_insert(e);
             }
         }

@@ -2,9 +2,10 @@
 
 use flashd_golden::{Action, Head, Model, QueryResult};
 use flashd_simulator::array::{ArrayRun, ArrayWorkload, Disturbance, QueryBlock, run, run_against};
-use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, RunError, Workload};
+use flashd_simulator::{Cycle, Gaps, Observer, RunError, Workload};
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, FlashDVariant};
 use flashd_spec::format::Format;
+use flashd_spec::ports::Port;
 use flashd_workload::{round_to, synthetic};
 
 const GAPS: [Gaps; 2] = [Gaps::None, Gaps::Random(17)];
@@ -126,12 +127,13 @@ struct AfterResult {
 }
 
 impl Observer for AfterResult {
-    fn cycle(&mut self, _: &Engine, _: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
+    fn cycle(&mut self, cycle: &Cycle) -> std::io::Result<()> {
+        let frame = cycle.frame.unwrap();
         if let Some(result) = self.previous.take() {
             self.results += 1;
-            self.held += (result == outputs.o) as usize;
+            self.held += usize::from(result == frame[Port::O]);
         }
-        self.previous = outputs.o_valid.then(|| outputs.o.clone());
+        self.previous = frame.is_high(Port::OValid).then(|| frame[Port::O].to_vec());
         Ok(())
     }
 }

@@ -32,8 +32,8 @@ fn cores_in_lockstep() {
         let cores = cores(d);
         assert!(cores.len() > 60, "{}", cores.len());
         for config in cores {
-            let layout = Layout::of_core(&config, Look::Inside).unwrap();
-            let mut out = VectorWriter::new(std::io::sink(), layout, &config).unwrap();
+            let layout = Layout::of(&config, Look::Inside).unwrap();
+            let mut out = VectorWriter::new(std::io::sink(), layout).unwrap();
             let streamed = core(&config, &STREAM, Expected::Lockstep, &mut out, &mut |_| {});
             let streamed = streamed.unwrap_or_else(|e| panic!("{}: {e}", config.name()));
             assert!(streamed.keys >= STREAM.keys);
@@ -46,14 +46,14 @@ fn arrays_and_split_keys_in_lockstep() {
     for core in cores(5) {
         if !core.partial {
             let config = ArrayConfig::new(core.clone(), 3);
-            let layout = Layout::of_array(&config, Look::Inside).unwrap();
-            let mut out = VectorWriter::new(std::io::sink(), layout, &core).unwrap();
+            let layout = Layout::of(&config, Look::Inside).unwrap();
+            let mut out = VectorWriter::new(std::io::sink(), layout).unwrap();
             let streamed = array(&config, &STREAM, &mut out, &mut |_| {});
             assert!(streamed.is_ok_and(|streamed| streamed.keys >= STREAM.keys), "{}", config.name());
         } else {
             let config = SplitConfig::new(core.clone(), 4);
-            let layout = Layout::of_split(&config, Look::Inside).unwrap();
-            let mut out = VectorWriter::new(std::io::sink(), layout, &config.core).unwrap();
+            let layout = Layout::of(&config, Look::Inside).unwrap();
+            let mut out = VectorWriter::new(std::io::sink(), layout).unwrap();
             let streamed = split_keys(&config, &STREAM, &mut out, &mut |_| {});
             assert!(streamed.is_ok_and(|streamed| streamed.keys >= STREAM.keys), "{}", config.name());
         }
@@ -130,5 +130,5 @@ fn what_cannot_be_is_refused() {
     let mut w = Workload::new(Format::BF16, 8, &[0; 8], &[0; 8], &[0; 8]);
     w.queries[0].biases = vec![0];
     let error = run(&CoreConfig { bias: false, ..core }, &w, Gaps::None, &mut []).unwrap_err();
-    assert_eq!(error.to_string(), "bias: something is added to scores, which takes a core with a bias");
+    assert_eq!(error.to_string(), "bias: scores have biases, but the core has no bias port");
 }

@@ -1,12 +1,14 @@
 //! Streams that look for trouble: every core in lock-step, and FLASH-D's errors where the paper's rule fails.
 
 use flashd_golden::{Action, Head, Model, QueryResult};
-use flashd_simulator::{Engine, Gaps, Inputs, Outputs, Reference, Scenario, Workload, prepare, run};
+use flashd_simulator::{Frame, Gaps, Reference, RtlEngine, Running, Scenario, Workload, prepare, run};
 use flashd_spec::config::{
     Accumulator, BUDGET_FRACTIONS, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Fa2Variant,
     FlashDVariant, Hold, LaneBits,
 };
 use flashd_spec::format::Format;
+use flashd_spec::machine::Machine;
+use flashd_spec::ports::Port;
 use flashd_workload::{Attention, Bias, ScoreScale, TensorScale, Visible, synthetic};
 
 fn scenario(attention: Attention) -> Scenario {
@@ -271,49 +273,50 @@ fn a_reset_in_the_middle_of_a_query_starts_afresh() {
         let s = scenario(a);
         let p = prepare(&config, &s, &Reference::new(&s)).unwrap();
         let w = &p.workload;
-        let mut engine = Engine::new(&p.config).unwrap();
-        let (mut inputs, mut out) = (Inputs::default(), Outputs::default());
-        let mut cycle = |engine: &mut Engine, i: &Inputs| {
-            engine.settle(i, &mut out);
+        let mut engine = Running::new(&p.config, RtlEngine::default()).unwrap();
+        let mut frame = Frame::new(&Machine::from(&p.config));
+        frame[Port::Q].copy_from_slice(&w.queries[0].q);
+        frame.set(Port::VExponent, w.queries[0].v_exponent);
+        frame[Port::K].copy_from_slice(&w.k.words()[..6]);
+        frame[Port::V].copy_from_slice(&w.v.words()[..6]);
+        // A cycle in which these flags are high.
+        let mut cycle = |high: &[Port]| {
+            for port in [Port::Rst, Port::QValid, Port::KValid, Port::KLast] {
+                frame.set(port, high.contains(&port));
+            }
+            engine.settle_frame(&mut frame);
             engine.clock();
-            out.clone()
+            frame.clone()
         };
-        inputs.rst = true;
-        (inputs.q, inputs.k, inputs.v) =
-            (w.queries[0].q.clone(), w.k.words()[..6].to_vec(), w.v.words()[..6].to_vec());
-        cycle(&mut engine, &inputs);
+        cycle(&[Port::Rst]);
         // Half a query, cut off by a reset: no result may follow.
-        inputs = Inputs { rst: false, q_valid: true, ..inputs };
-        cycle(&mut engine, &inputs);
-        inputs = Inputs { q_valid: false, k_valid: true, ..inputs };
+        cycle(&[Port::QValid]);
         for _ in 0..5 {
-            cycle(&mut engine, &inputs);
+            cycle(&[Port::KValid]);
         }
-        inputs = Inputs { rst: true, k_valid: false, k_last: false, ..inputs };
         for _ in 0..2 {
-            assert!(!cycle(&mut engine, &inputs).o_valid);
+            assert!(!cycle(&[Port::Rst]).is_high(Port::OValid));
         }
-        inputs.rst = false;
         for _ in 0..20 {
-            let o = cycle(&mut engine, &inputs);
-            assert!(!o.o_valid && !o.v_step && !o.v_ren, "{}", config.name());
+            let o = cycle(&[]);
+            assert!(
+                [Port::OValid, Port::VStep, Port::VRen].iter().all(|&port| !o.is_high(port)),
+                "{}",
+                config.name()
+            );
         }
         // A one-key query after reset returns its value.
-        inputs = Inputs { q_valid: true, v_exponent: w.queries[0].v_exponent, ..inputs };
-        cycle(&mut engine, &inputs);
-        inputs = Inputs { q_valid: false, k_valid: true, k_last: true, ..inputs };
-        cycle(&mut engine, &inputs);
-        inputs = Inputs { k_valid: false, k_last: false, ..inputs };
-        let results: Vec<Outputs> =
-            (0..20).map(|_| cycle(&mut engine, &inputs)).filter(|o| o.o_valid).collect();
+        cycle(&[Port::QValid]);
+        cycle(&[Port::KValid, Port::KLast]);
+        let results: Vec<Frame> = (0..20).map(|_| cycle(&[])).filter(|o| o.is_high(Port::OValid)).collect();
         assert_eq!(results.len(), 1, "{}", config.name());
         // Exactly, but for lanes whose fixed point is coarser than a small value.
         let alone = Model::new(&p.config).run(
             Head::new(&w.queries[0].q, &w.k.words()[..6], &w.v.words()[..6], &[1])
                 .with_exponents(&[w.queries[0].v_exponent]),
         );
-        assert_eq!(results[0].o, alone[0].o, "{}", config.name());
-        assert!(config.has_fixed_lanes() || results[0].o == w.v.words()[..6], "{}", config.name());
+        assert_eq!(results[0][Port::O], alone[0].o, "{}", config.name());
+        assert!(config.has_fixed_lanes() || results[0][Port::O] == w.v.words()[..6], "{}", config.name());
     }
 }
 

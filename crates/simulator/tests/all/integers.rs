@@ -43,8 +43,8 @@ fn all_of_them_in_lockstep() {
         let cores = integer_cores(d);
         assert!(cores.len() > 60, "{}", cores.len());
         for config in cores {
-            let layout = Layout::of_core(&config, Look::Inside).unwrap();
-            let mut out = VectorWriter::new(std::io::sink(), layout, &config).unwrap();
+            let layout = Layout::of(&config, Look::Inside).unwrap();
+            let mut out = VectorWriter::new(std::io::sink(), layout).unwrap();
             let stream = Stream { round: 24, ..Stream::of(7, 200) };
             let run = core(&config, &stream, Expected::Lockstep, &mut out, &mut |_| {});
             assert!(run.is_ok_and(|streamed| streamed.keys >= 200), "{}", config.name());

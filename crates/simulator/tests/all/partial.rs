@@ -231,7 +231,7 @@ fn a_core_without_partial_results_refuses_a_start() {
     let error = run(&CoreConfig { partial: false, ..core.clone() }, &w, Gaps::None, &mut []).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "partial: 2 queries start from a partial result, which takes a core with such"
+        "partial: 2 queries start from a partial result, which the core cannot load"
     );
 }
 

@@ -6,18 +6,19 @@ use super::wave::{cores, vcd::Vcd, workload};
 use flashd_golden::Action;
 use flashd_simulator::array::{ArrayWorkload, Disturbance};
 use flashd_simulator::{
-    Gaps, Pipeline, PipelineFormat, PipelineRecorder, RtlEngine, WaveDesign, WaveOptions, WaveSelection,
+    Gaps, Observer, Pipeline, PipelineFormat, PipelineRecorder, RtlEngine, WaveOptions, WaveSelection,
     WaveWriter, array, run, split,
 };
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Hold, SplitConfig, WrapperConfig};
 use flashd_spec::format::Format;
+use flashd_spec::machine::Machine;
 use kanata::{Log, Op};
 use std::path::Path;
 
 /// A window that has everything.
 const ALL: std::ops::RangeInclusive<u64> = 0..=u64::MAX;
 
-fn wave<'a>(folder: &Path, design: impl Into<WaveDesign<'a>>) -> WaveWriter {
+fn wave(folder: &Path, design: impl Into<Machine>) -> WaveWriter {
     let signals = WaveSelection::parse("*").unwrap();
     let options = WaveOptions { signals, ..WaveOptions::default() };
     WaveWriter::create(&folder.join("wave.vcd"), design, options).unwrap()
@@ -160,7 +161,7 @@ fn logs_of_arrays_are_what_their_waves_show() {
         for gaps in [Gaps::None, Gaps::Random(4)] {
             let folder = tempfile::tempdir().unwrap();
             let (mut wave, mut recorder) = (wave(folder.path(), &config), PipelineRecorder::default());
-            let all: &mut [&mut dyn array::ArrayObserver] = &mut [&mut wave, &mut recorder];
+            let all: &mut [&mut dyn Observer] = &mut [&mut wave, &mut recorder];
             array::run(&config, &blocks, &Disturbance::gaps(gaps), all).unwrap();
             let vcd = Vcd::read(&wave.finish().unwrap().wave);
             let log = log(&recorder.of_array(&config, &blocks, ALL));
@@ -215,7 +216,7 @@ fn logs_of_wrappers_are_what_their_waves_show() {
         let drive = WrapperDrive { paces: Paces::random(seed), seed, engine: RtlEngine::default() };
         let expected = w.expected(&config);
         let run =
-            wrapper::run_observed(&config, &w, &drive, vec![&mut wave, &mut recorder], &expected).unwrap();
+            wrapper::run_observed(&config, &w, &drive, &mut [&mut wave, &mut recorder], &expected).unwrap();
         let vcd = Vcd::read(&wave.finish().unwrap().wave);
         let log = log(&recorder.of_wrapper(&config, &w, &expected, ALL));
         check_order(&log);
@@ -252,7 +253,7 @@ fn logs_of_splits_are_what_their_waves_show() {
         let config = SplitConfig::new(core, 4);
         let folder = tempfile::tempdir().unwrap();
         let (mut wave, mut recorder) = (wave(folder.path(), &config), PipelineRecorder::default());
-        let all: &mut [&mut dyn split::SplitObserver] = &mut [&mut wave, &mut recorder];
+        let all: &mut [&mut dyn Observer] = &mut [&mut wave, &mut recorder];
         split::run(&config, &w, Gaps::Random(2), all).unwrap();
         let vcd = Vcd::read(&wave.finish().unwrap().wave);
         let log = log(&recorder.of_split(&config, &w, ALL));

@@ -1,25 +1,25 @@
 //! Random configurations: what is drawn, and that all engines agree on it.
 
-use flashd_simulator::AnyConfig;
 use flashd_simulator::random::{Compared, LONGEST, compare, draw, packets};
 use flashd_spec::config::{
     CoreConfig, CoreOption, Design, Fa2Variant, OPTIONS, OptionValue, Update, WEIGHT_BITS_RANGE, WeightUnit,
 };
 use flashd_spec::format::Format;
+use flashd_spec::machine::Machine;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json, to_value};
 use std::collections::{BTreeMap, BTreeSet};
 
-fn drawn(seed: u64, longest: usize) -> AnyConfig {
+fn drawn(seed: u64, longest: usize) -> Machine {
     draw(&mut ChaCha8Rng::seed_from_u64(seed), longest)
 }
 
 /// A configuration's fields, those of its parts among them, and their values.
-fn fields(drawn: &AnyConfig) -> Vec<(String, Value)> {
+fn fields(drawn: &Machine) -> Vec<(String, Value)> {
     let mut fields = Vec::new();
     let mut add = |value: Value| fields.extend(value.as_object().cloned().unwrap_or_default());
-    let core = drawn.cores().0;
+    let core = drawn.core();
     // Fields are left out where they are left to a default, and where they are switches that are off.
     let applying = OPTIONS.iter().filter(|option| option.applies_to(core));
     let absent = |option: &CoreOption| if option.is_switch() { Value::Bool(false) } else { Value::Null };
@@ -28,10 +28,10 @@ fn fields(drawn: &AnyConfig) -> Vec<(String, Value)> {
     add(left_out.map(|option| (option.field.to_string(), absent(option))).collect());
     add(written);
     match drawn {
-        AnyConfig::Core(_) => (),
-        AnyConfig::Array(array) => add(to_value(array).unwrap()),
-        AnyConfig::Split(split) => add(to_value(split).unwrap()),
-        AnyConfig::Wrapper(wrapper) => {
+        Machine::Core(_) => (),
+        Machine::Array(array) => add(to_value(array).unwrap()),
+        Machine::Split(split) => add(to_value(split).unwrap()),
+        Machine::Wrapper(wrapper) => {
             add(to_value(&wrapper.array).unwrap());
             add(to_value(wrapper).unwrap());
         }
@@ -157,7 +157,7 @@ fn narrow_registers_hold_what_is_drawn_for_them() {
     let mut narrow = 0;
     for seed in (0..3000).chain([10438]) {
         let drawn = drawn(seed, 4);
-        let AnyConfig::Wrapper(wrapper) = &drawn else { continue };
+        let Machine::Wrapper(wrapper) = &drawn else { continue };
         if !wrapper.array.core.masks || wrapper.array.key_index_bits() > 3 {
             continue;
         }
@@ -173,7 +173,7 @@ fn packets_of_scaled_queries_are_whole() {
     let mut scaled = 0;
     for seed in 0..400 {
         let drawn = drawn(seed, 6);
-        let AnyConfig::Wrapper(wrapper) = &drawn else { continue };
+        let Machine::Wrapper(wrapper) = &drawn else { continue };
         let words = wrapper.array.core.port_words().q;
         scaled += usize::from(words > wrapper.array.core.d);
         let w = packets(wrapper, 60, &mut ChaCha8Rng::seed_from_u64(seed));
@@ -194,7 +194,7 @@ fn coarse_states_take_all_tables() {
             state_fraction_bits: Some(bits),
             ..CoreConfig::new(Design::FlashD, 3, Format::BF16)
         };
-        let compared = compare(&AnyConfig::Core(core), 1, 100);
+        let compared = compare(&Machine::Core(core), 1, 100);
         assert!(compared.is_ok_and(|c| c.held > 0), "{segments} segments, {bits} bits");
     }
 }
@@ -205,7 +205,7 @@ fn a_seed_gives_one_legal_configuration() {
     for seed in 0..50 {
         let (one, other) = (drawn(seed, 20), drawn(seed, 20));
         assert_eq!(one, other);
-        let core: &CoreConfig = one.cores().0;
+        let core: &CoreConfig = one.core();
         assert!(core.validate().is_ok() && core.d <= 20);
     }
 }

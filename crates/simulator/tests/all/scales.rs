@@ -40,8 +40,8 @@ pub(crate) fn with_encodings(core: CoreConfig, Encodings { formats, scales }: En
 }
 
 fn in_lockstep(config: &CoreConfig) {
-    let layout = Layout::of_core(config, Look::Inside).unwrap();
-    let mut out = VectorWriter::new(std::io::sink(), layout, config).unwrap();
+    let layout = Layout::of(config, Look::Inside).unwrap();
+    let mut out = VectorWriter::new(std::io::sink(), layout).unwrap();
     let stream = Stream { round: 16, ..Stream::of(7, 200) };
     let run = core(config, &stream, Expected::Lockstep, &mut out, &mut |_| {});
     assert!(run.is_ok_and(|streamed| streamed.keys >= 200), "{}", config.flags());
@@ -108,8 +108,8 @@ fn every_pair_over_100_000_keys() {
     let keys: u64 = all
         .into_par_iter()
         .map(|config| {
-            let layout = Layout::of_core(&config, Look::Inside).unwrap();
-            let mut out = VectorWriter::new(std::io::sink(), layout, &config).unwrap();
+            let layout = Layout::of(&config, Look::Inside).unwrap();
+            let mut out = VectorWriter::new(std::io::sink(), layout).unwrap();
             let stream = Stream::of(11, 100_000);
             let run = core(&config, &stream, Expected::Lockstep, &mut out, &mut |_| {});
             run.unwrap_or_else(|error| panic!("{}: {error}", config.flags())).keys

@@ -14,8 +14,8 @@ fn the_shortest_stream_of_a_core_brings_a_result() {
     let long = CoreConfig { d: 127, ..CoreConfig::variants(3, Format::BF16)[0].clone() };
     for config in variants.chain([long]) {
         for (seed, expected) in SEEDS.flat_map(|seed| [(seed, Expected::Lockstep), (seed, Expected::Model)]) {
-            let layout = Layout::of_core(&config, Look::Inside).unwrap();
-            let mut out = VectorWriter::new(Vec::new(), layout, &config).unwrap();
+            let layout = Layout::of(&config, Look::Inside).unwrap();
+            let mut out = VectorWriter::new(Vec::new(), layout).unwrap();
             let stream = Stream::of(seed, 1);
             let streamed = selftest::core(&config, &stream, expected, &mut out, &mut |_| ()).unwrap();
             assert!(streamed.results > 0, "{} seed {seed} {expected:?}: no result", config.name());
@@ -30,8 +30,8 @@ fn the_shortest_stream_of_arrays_and_split_keys_brings_a_result() {
             let stream = Stream::of(seed, 1);
             for masks in [false, true] {
                 let config = ArrayConfig::new(CoreConfig { masks, ..core.clone() }, 3);
-                let layout = Layout::of_array(&config, Look::Inside).unwrap();
-                let mut out = VectorWriter::new(Vec::new(), layout, &config.core).unwrap();
+                let layout = Layout::of(&config, Look::Inside).unwrap();
+                let mut out = VectorWriter::new(Vec::new(), layout).unwrap();
                 let streamed = selftest::array(&config, &stream, &mut out, &mut |_| ()).unwrap();
                 assert!(streamed.results > 0, "{} seed {seed}: no result", config.name());
             }
@@ -40,8 +40,8 @@ fn the_shortest_stream_of_arrays_and_split_keys_brings_a_result() {
     for design in [flashd_spec::config::Design::FlashD, flashd_spec::config::Design::Fa2] {
         let config = SplitConfig::new(CoreConfig::new(design, 3, Format::BF16), 2);
         for seed in SEEDS {
-            let layout = Layout::of_split(&config, Look::Inside).unwrap();
-            let mut out = VectorWriter::new(Vec::new(), layout, &config.core).unwrap();
+            let layout = Layout::of(&config, Look::Inside).unwrap();
+            let mut out = VectorWriter::new(Vec::new(), layout).unwrap();
             let streamed =
                 selftest::split_keys(&config, &Stream::of(seed, 1), &mut out, &mut |_| ()).unwrap();
             assert!(streamed.results > 0, "{} seed {seed}: no result", config.name());

@@ -10,7 +10,7 @@ use checks::{Checks, check_ports};
 use flashd_golden::{Action, Model, QueryResult, Step};
 use flashd_hwmodel::catalogue::Stages;
 use flashd_simulator::{
-    Engine, Gaps, Inputs, Observer, Outputs, PERIOD_NS, RunError, WaveError, WaveFiles, WaveFormat,
+    Cycle, Frame, Gaps, Observer, PERIOD_NS, RtlEngine, RunError, Running, WaveError, WaveFiles, WaveFormat,
     WaveOptions, WaveSelection, WaveWriter, Workload, run,
 };
 use flashd_spec::config::{CoreConfig, Datapath, Design, Fa2Variant, FlashDVariant, Hold};
@@ -36,11 +36,11 @@ pub fn workload(mut config: CoreConfig, queries: usize, keys: usize) -> (CoreCon
 
 /// What a second observer saw in every cycle.
 #[derive(Default)]
-struct Seen(Vec<(Inputs, Outputs)>);
+struct Seen(Vec<Frame>);
 
 impl Observer for Seen {
-    fn cycle(&mut self, _: &Engine, inputs: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
-        self.0.push((inputs.clone(), outputs.clone()));
+    fn cycle(&mut self, cycle: &Cycle) -> std::io::Result<()> {
+        self.0.push(cycle.frame.unwrap().clone());
         Ok(())
     }
 }
@@ -48,7 +48,7 @@ impl Observer for Seen {
 /// A recorded run.
 struct Recorded {
     files: WaveFiles,
-    seen: Vec<(Inputs, Outputs)>,
+    seen: Vec<Frame>,
     results: Vec<QueryResult>,
 }
 
@@ -170,20 +170,22 @@ fn outside_the_window_nothing_looks_at_the_design() {
     let folder = tempfile::tempdir().unwrap();
     let config = CoreConfig::new(Design::FlashD, 5, Format::BF16);
     // A core with other signals, which ends the recording as soon as it is looked at.
-    let mut cores = [&config, &CoreConfig { d: 8, ..config.clone() }].map(|c| Engine::new(c).unwrap());
+    let other = CoreConfig { d: 8, ..config.clone() };
+    let mut cores = [&config, &other].map(|core| Running::new(core, RtlEngine::default()).unwrap());
+    let mut frames = [&config, &other].map(|core| Frame::new(&core.into()));
     let options = WaveOptions { signals: WaveSelection::All, from: 5, to: Some(8), ..WaveOptions::default() };
     let mut wave = WaveWriter::create(&folder.path().join("window.vcd"), &config, options).unwrap();
-    let (inputs, mut outputs) = (Inputs::default(), Outputs::default());
-    for cycle in 0..20 {
-        cores.iter_mut().for_each(|core| core.settle(&inputs, &mut outputs));
-        let [own, other] = &cores;
-        if (5..=8).contains(&cycle) {
-            assert!(wave.cycle(other, &inputs, &outputs).is_err(), "{cycle}");
-            wave.cycle(own, &inputs, &outputs).unwrap();
+    for number in 0..20 {
+        cores.iter_mut().zip(&mut frames).for_each(|(core, frame)| core.settle_frame(frame));
+        let [own, other] =
+            cores.each_ref().map(|core| Cycle { number, running: Some(core), frame: None, inside: &[] });
+        if (5..=8).contains(&number) {
+            assert!(wave.cycle(&other).is_err(), "{number}");
+            wave.cycle(&own).unwrap();
         } else {
-            wave.cycle(other, &inputs, &outputs).unwrap();
+            wave.cycle(&other).unwrap();
         }
-        cores.iter_mut().for_each(Engine::clock);
+        cores.iter_mut().for_each(Running::clock);
     }
     assert_eq!(wave.finish().unwrap().cycles, 4);
 }

@@ -6,11 +6,11 @@ use flashd_golden::{Action, Model, Step};
 use flashd_hwmodel::catalogue;
 use flashd_simulator::array::{ArrayWorkload, Disturbance};
 use flashd_simulator::{
-    Drive, Gaps, PERIOD_NS, RtlEngine, WaveDesign, WaveFormat, WaveOptions, WaveSelection, WaveWriter, array,
-    run, split,
+    Drive, Gaps, PERIOD_NS, RtlEngine, WaveFormat, WaveOptions, WaveSelection, WaveWriter, array, run, split,
 };
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Hold, SplitConfig};
 use flashd_spec::format::Format;
+use flashd_spec::machine::Machine;
 use flashd_spec::numerics::Numerics;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 const FORMATS: [WaveFormat; 2] = [WaveFormat::Vcd, WaveFormat::Fst];
 
 /// A writer for each format.
-fn writers<'a>(folder: &Path, design: impl Into<WaveDesign<'a>>, options: &WaveOptions) -> [WaveWriter; 2] {
+fn writers(folder: &Path, design: impl Into<Machine>, options: &WaveOptions) -> [WaveWriter; 2] {
     let design = design.into();
     FORMATS.map(|format| {
         let path = folder.join(format!("wave.{}", format.ending()));
-        WaveWriter::create(&path, design, WaveOptions { format, ..options.clone() }).unwrap()
+        WaveWriter::create(&path, &design, WaveOptions { format, ..options.clone() }).unwrap()
     })
 }
 
