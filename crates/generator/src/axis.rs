@@ -18,7 +18,7 @@ pub use manifest::WrapperManifest;
 pub(crate) use streams::streams;
 pub use streams::{Stream, StreamSignal};
 
-/// `<name>.v`, `.json`, `.sdc`, `.f`, `.md`, `.core` and `.svg` of a stream wrapper.
+/// `<name>.v`, `.json`, `.sdc`, `.f`, `.md` and `.core` of a stream wrapper.
 ///
 /// # Errors
 /// If the configuration is not valid.
@@ -64,6 +64,5 @@ pub(crate) fn axis(config: &WrapperConfig, emission: &Emission) -> Result<Design
     let mut files = files(&manifest.array, &manifest, verilog, emission);
     files.push(GeneratedFile { name: format!("{}.md", emitted.top()), text: description(config, &manifest) });
     files.push(crate::fusesoc::fusesoc_core(&manifest));
-    files.push(crate::wave_svg::packet_wave(config, emitted.top())?);
     Ok(Design { emitted, files })
 }

@@ -40,7 +40,6 @@ mod prefix;
 mod sva;
 mod testbench;
 mod verilog;
-mod wave_svg;
 
 // A folder of files for each kind of design; those with `_in` say how the Verilog is cut into files, and how modules are named.
 pub use axis::{axis_files, axis_files_in};
