@@ -1,19 +1,15 @@
 //! Several runs of one design at once, each with its own inputs.
 //!
-//! Eight or sixteen runs lie beside each other: what is one word of memory in a single run is a vector here, so that scalar logic, too,
-//! takes as many at a time. More runs are several memories, one after another under the same code.
+//! Each run is a lane: a word of memory in a single run is a vector here, so that scalar logic, too, runs on vectors. More runs than lanes
+//! are several memories, one after another under the same code.
 
 use crate::CompileError;
-use crate::engine::{Backend, Engine};
-use crate::interpret::Interpreter;
-use crate::layout::Layout;
+use crate::engine::{Backend, Program};
 use crate::memory::Memory;
-use crate::native::Native;
-use crate::network::Network;
-use crate::plan::Plan;
+use crate::native::LANES;
 use flashd_hwmodel::rtl::{Design, PortPlace, Watched};
 
-/// Runs of one design, in step with each other. Each is what [`Compiled`](crate::Compiled) is alone.
+/// Runs of one design, in step. Each behaves as a [`Compiled`](crate::Compiled).
 ///
 /// ```
 /// use flashd_rtl_engine::Batch;
@@ -25,7 +21,7 @@ use flashd_hwmodel::rtl::{Design, PortPlace, Watched};
 /// let mut cores = Batch::new(&circuit.design(), 3)?;
 /// let [rst, k_valid, k] = ["rst", "k_valid", "k"].map(|name| cores.port(name).expect("every core has it"));
 /// cores.drive_words(rst, &[false; 3]);
-/// // The first and the last run get a key, with elements of their own.
+/// // The first and the last run get a key, with different elements.
 /// cores.drive_words(k_valid, &[true, false, true]);
 /// let (one, two) = ([0x3F80u16; 4], [0x4000u16; 4]);
 /// cores.drive_rows(k, &[Some(&one[..]), None, Some(&two[..])]);
@@ -34,16 +30,15 @@ use flashd_hwmodel::rtl::{Design, PortPlace, Watched};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Batch {
-    layout: Layout,
-    /// Of as many runs each as lie beside each other.
+    program: Program,
+    /// One for each vector of runs.
     memories: Vec<Memory>,
-    engine: Engine,
     runs: usize,
-    beside: usize,
+    lanes: usize,
 }
 
 impl Batch {
-    /// So many runs of a design, as it is before its first cycle.
+    /// `runs` runs of a design before its first cycle.
     ///
     /// # Errors
     /// If logic depends on itself.
@@ -56,58 +51,45 @@ impl Batch {
     /// # Errors
     /// If logic depends on itself.
     pub fn with_backend(design: &Design, runs: usize, backend: Backend) -> Result<Batch, CompileError> {
-        let plan = Plan::of(design, Network::of(design, &|_, steps| steps))?;
-        let mut memory = Vec::new();
-        let native = match backend {
-            Backend::Native(vectors) => {
-                memory = plan.fresh(vectors.beside());
-                Native::beside(&plan, &mut memory, vectors)
-            }
-            Backend::Interpreter => None,
-        };
-        let beside = native.as_ref().map_or(1, |native| native.vectors().beside());
-        if native.is_none() {
-            memory = plan.fresh(1);
-        }
-        let layout = Layout::of(design, &plan, beside);
-        let engine = native.map_or_else(|| Engine::Interpreter(Interpreter::new(plan)), Engine::Native);
-        let memories = (0..runs.div_ceil(beside)).map(|_| Memory::of(&memory)).collect();
-        Ok(Batch { layout, memories, engine, runs, beside })
+        let program = Program::new(design, backend, LANES, &|_, steps| steps)?;
+        let lanes = program.layout.lanes;
+        let memories = (0..runs.div_ceil(lanes)).map(|_| Memory::of(&program.content)).collect();
+        Ok(Batch { program, memories, runs, lanes })
     }
 
-    /// How many runs there are.
+    /// The number of runs.
     pub fn runs(&self) -> usize {
         self.runs
     }
 
-    /// The vector instructions with which the design runs, and whether they were made for it.
+    /// The vector instructions, and whether they are machine code or interpreted.
     pub fn instructions(&self) -> String {
-        self.engine.instructions()
+        self.program.engine.instructions()
     }
 
     /// The port of a name, if there is one.
     pub fn port(&self, name: &str) -> Option<PortPlace> {
-        self.layout.port(name)
+        self.program.layout.port(name)
     }
 
     /// [`Compiled::drive`](crate::Compiled::drive) in one of the runs.
     ///
     /// # Panics
-    /// If there is no such run; so do the others that name one.
+    /// If there is no such run; so do the other functions of a run.
     pub fn drive<T: Copy + Into<u64>>(&mut self, run: usize, port: PortPlace, values: &[T]) {
         assert!(run < self.runs, "run {run} of {}", self.runs);
-        let memory = &mut self.memories[run / self.beside];
-        self.layout.drive(memory, run % self.beside, port, values);
+        let memory = &mut self.memories[run / self.lanes];
+        self.program.layout.drive(memory, run % self.lanes, port, values);
     }
 
-    /// Drives the words of an input in all runs, a row of words each; no row leaves it as it is. This takes less time than one run after another.
+    /// Drives an input in all runs, a row of words each; a run without a row keeps its values. Faster than run by run.
     ///
     /// # Panics
     /// If there are more rows than runs.
     pub fn drive_rows<T: Copy + Into<u64>>(&mut self, port: PortPlace, rows: &[Option<&[T]>]) {
         assert!(rows.len() <= self.runs, "{} rows for {} runs", rows.len(), self.runs);
-        for (memory, rows) in self.memories.iter_mut().zip(rows.chunks(self.beside)) {
-            self.layout.drive_rows(memory, port, rows);
+        for (memory, rows) in self.memories.iter_mut().zip(rows.chunks(self.lanes)) {
+            self.program.layout.drive_rows(memory, port, rows);
         }
     }
 
@@ -117,31 +99,31 @@ impl Batch {
     /// If there are more words than runs.
     pub fn drive_words<T: Copy + Into<u64>>(&mut self, port: PortPlace, words: &[T]) {
         assert!(words.len() <= self.runs, "{} words for {} runs", words.len(), self.runs);
-        for (memory, words) in self.memories.iter_mut().zip(words.chunks(self.beside)) {
-            self.layout.drive_words(memory, port, words);
+        for (memory, words) in self.memories.iter_mut().zip(words.chunks(self.lanes)) {
+            self.program.layout.drive_words(memory, port, words);
         }
     }
 
-    /// The word of a port that has one, in as many runs as there is room for.
+    /// The word of a port of one word, in the first runs, until `to` is full.
     pub fn read_words(&self, port: PortPlace, to: &mut [u64]) {
-        for (memory, to) in self.memories.iter().zip(to.chunks_mut(self.beside)) {
-            self.layout.read_words(memory, port, to);
+        for (memory, to) in self.memories.iter().zip(to.chunks_mut(self.lanes)) {
+            self.program.layout.read_words(memory, port, to);
         }
     }
 
     /// [`Compiled::read`](crate::Compiled::read) in one of the runs.
     pub fn read(&self, run: usize, port: PortPlace) -> impl Iterator<Item = u64> + '_ {
-        self.layout.read(&self.memories[run / self.beside], run % self.beside, port)
+        self.program.layout.read(&self.memories[run / self.lanes], run % self.lanes, port)
     }
 
     /// [`Compiled::read_into`](crate::Compiled::read_into) in one of the runs.
     pub fn read_into(&self, run: usize, port: PortPlace, to: &mut Vec<u64>) {
-        self.layout.read_into(&self.memories[run / self.beside], run % self.beside, port, to);
+        self.program.layout.read_into(&self.memories[run / self.lanes], run % self.lanes, port, to);
     }
 
     /// [`Compiled::value`](crate::Compiled::value) in one of the runs.
     pub fn value(&self, run: usize, net: u32) -> u64 {
-        self.layout.value(&self.memories[run / self.beside], run % self.beside, net)
+        self.program.layout.value(&self.memories[run / self.lanes], run % self.lanes, net)
     }
 
     /// [`Compiled::seen`](crate::Compiled::seen) in one of the runs.
@@ -152,16 +134,16 @@ impl Batch {
     /// [`Compiled::settle`](crate::Compiled::settle) in all runs.
     pub fn settle(&mut self) {
         for memory in &mut self.memories {
-            self.layout.set_clock(memory, false);
-            self.engine.settle(memory);
+            self.program.layout.set_clock(memory, false);
+            self.program.engine.settle(memory);
         }
     }
 
     /// [`Compiled::clock`](crate::Compiled::clock) in all runs.
     pub fn clock(&mut self) {
         for memory in &mut self.memories {
-            self.layout.set_clock(memory, true);
-            self.engine.capture(memory);
+            self.program.layout.set_clock(memory, true);
+            self.program.engine.capture(memory);
         }
     }
 }

@@ -4,18 +4,19 @@ use crate::CompileError;
 use crate::interpret::Interpreter;
 use crate::layout::Layout;
 use crate::memory::Memory;
-use crate::native::{Native, Vectors};
-use crate::network::Network;
+use crate::native::{self, Native};
+use crate::network::Recorded;
 use crate::plan::Plan;
 use flashd_hwmodel::netlist::Steps;
 use flashd_hwmodel::rtl::{Design, PortPlace, Watched};
+use flashd_spec::isa::Isa;
 use std::sync::Arc;
 
 /// What runs the jobs of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// Machine code that is made when the design is compiled, for processors with these vectors.
-    Native(Vectors),
+    /// Machine code for AVX2, generated when the design is compiled.
+    Native,
     /// Loops over the steps of each job.
     Interpreter,
 }
@@ -23,8 +24,8 @@ pub enum Backend {
 impl Backend {
     /// All that this machine can run, the fastest first.
     pub fn available() -> Vec<Backend> {
-        let native = Vectors::available().into_iter().map(Backend::Native);
-        native.chain([Backend::Interpreter]).collect()
+        let native = native::is_available().then_some(Backend::Native);
+        native.into_iter().chain([Backend::Interpreter]).collect()
     }
 
     /// The fastest.
@@ -33,7 +34,7 @@ impl Backend {
     }
 }
 
-/// A plan made ready to run.
+/// A compiled plan.
 pub(crate) enum Engine {
     Native(Native),
     Interpreter(Interpreter),
@@ -54,11 +55,11 @@ impl Engine {
         }
     }
 
-    /// The vector instructions, and whether they were made for the design.
+    /// The vector instructions, and whether they are machine code or interpreted.
     pub(crate) fn instructions(&self) -> String {
         match self {
-            Engine::Native(native) => format!("{}, machine code", native.vectors()),
-            Engine::Interpreter(interpreter) => format!("{}, interpreted", interpreter.instructions()),
+            Engine::Native(_) => "AVX2, machine code".into(),
+            Engine::Interpreter(_) => format!("{}, interpreted", Isa::best()),
         }
     }
 }
@@ -70,12 +71,35 @@ pub struct Compiled {
     memory: Memory,
 }
 
-/// What all runs of a design have in common.
-struct Program {
-    layout: Layout,
-    engine: Engine,
+/// The part that all runs of a design share.
+pub(crate) struct Program {
+    pub(crate) layout: Layout,
+    pub(crate) engine: Engine,
     /// Memory before the first cycle.
-    content: Vec<u32>,
+    pub(crate) content: Vec<u32>,
+}
+
+impl Program {
+    /// Compiles a design for a vector of `lanes` runs; the interpreter has one.
+    pub(crate) fn new(
+        design: &Design,
+        backend: Backend,
+        lanes: u32,
+        changed: Recorded<'_>,
+    ) -> Result<Program, CompileError> {
+        let plan = Plan::of(design, changed)?;
+        let mut content = plan.fresh(lanes as usize);
+        let native = match backend {
+            Backend::Native => Native::new(&plan, &mut content, lanes),
+            Backend::Interpreter => None,
+        };
+        let mut layout = Layout::of(design, &plan, lanes as usize);
+        let engine = native.map(Engine::Native).unwrap_or_else(|| {
+            (content, layout) = (plan.fresh(1), Layout::of(design, &plan, 1));
+            Engine::Interpreter(Interpreter::new(plan))
+        });
+        Ok(Program { layout, engine, content })
+    }
 }
 
 impl Compiled {
@@ -95,8 +119,7 @@ impl Compiled {
         Compiled::with_steps(design, backend, &|_, steps| steps)
     }
 
-    /// The same, with the recorded steps of each kind of leaf changed: for tests that see whether a fault in them
-    /// is noticed.
+    /// The same with changed steps of each kind of leaf, for tests of fault coverage.
     ///
     /// # Errors
     /// If logic depends on itself.
@@ -105,18 +128,11 @@ impl Compiled {
         backend: Backend,
         changed: &dyn Fn(usize, Steps) -> Steps,
     ) -> Result<Compiled, CompileError> {
-        let plan = Plan::of(design, Network::of(design, changed))?;
-        let layout = Layout::of(design, &plan, 1);
-        let mut content = plan.fresh(1);
-        let native = match backend {
-            Backend::Native(vectors) => Native::new(&plan, &mut content, vectors),
-            Backend::Interpreter => None,
-        };
-        let engine = native.map_or_else(|| Engine::Interpreter(Interpreter::new(plan)), Engine::Native);
-        Ok(Compiled { memory: Memory::of(&content), program: Arc::new(Program { layout, engine, content }) })
+        let program = Program::new(design, backend, 1, changed)?;
+        Ok(Compiled { memory: Memory::of(&program.content), program: Arc::new(program) })
     }
 
-    /// The same design once more, as it is before its first cycle, with nothing compiled again.
+    /// A fresh run of the same compiled design.
     pub fn another(&self) -> Compiled {
         Compiled { memory: Memory::of(&self.program.content), program: Arc::clone(&self.program) }
     }
@@ -126,7 +142,7 @@ impl Compiled {
         &self.program.layout.name
     }
 
-    /// The vector instructions with which the design runs, and whether they were made for it.
+    /// The vector instructions, and whether they are machine code or interpreted.
     pub fn instructions(&self) -> String {
         self.program.engine.instructions()
     }
@@ -136,7 +152,7 @@ impl Compiled {
         self.program.layout.port(name)
     }
 
-    /// Drives the words of an input; no words leave it as it is, and those that are more than it has go nowhere.
+    /// Drives the first words of an input. Words beyond its last one are ignored.
     pub fn drive<T: Copy + Into<u64>>(&mut self, port: PortPlace, values: &[T]) {
         self.program.layout.drive(&mut self.memory, 0, port, values);
     }
@@ -146,17 +162,17 @@ impl Compiled {
         self.program.layout.read(&self.memory, 0, port)
     }
 
-    /// Puts the words of a port behind others.
+    /// Appends the words of a port.
     pub fn read_into(&self, port: PortPlace, to: &mut Vec<u64>) {
         self.program.layout.read_into(&self.memory, 0, port, to);
     }
 
-    /// What a net of the design carries.
+    /// The value of a net of the design.
     pub fn value(&self, net: u32) -> u64 {
         self.program.layout.value(&self.memory, 0, net)
     }
 
-    /// What some nets carry.
+    /// The values of some nets.
     pub fn values(&self, nets: &[u32], to: &mut [u64]) {
         self.program.layout.values(&self.memory, nets, to);
     }
@@ -166,13 +182,13 @@ impl Compiled {
         watched.reading.read(self.value(watched.net()))
     }
 
-    /// The clock is low: registers show what they captured, and all logic settles.
+    /// The clock is low: Q outputs take the captured values, and all logic settles.
     pub fn settle(&mut self) {
         self.program.layout.set_clock(&mut self.memory, false);
         self.program.engine.settle(&mut self.memory);
     }
 
-    /// The clock rises: every register captures what its inputs have settled to.
+    /// The clock rises: every register captures its settled D input.
     pub fn clock(&mut self) {
         self.program.layout.set_clock(&mut self.memory, true);
         self.program.engine.capture(&mut self.memory);

@@ -1,52 +1,52 @@
-//! When values can move at all.
+//! Event-driven evaluation.
 //!
-//! Registers with an enable, or behind a clock gate, take something at few edges. A flag tells that they did, until logic has settled
-//! behind that edge. What is computed from such registers alone can only move then, and need not be computed in other cycles.
+//! Registers with a clock enable or a clock gate capture at few edges. Each control has an event flag, high from a capture until logic has
+//! settled. Logic that depends on these registers alone has their flags as its event mask, and is skipped in other cycles.
 
-use crate::held::Enable;
 use crate::job::Job;
+use crate::register::Enable;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// The set of events of what may move at any time.
+/// The event mask of words that may change in any cycle.
 pub(crate) const ALWAYS: usize = 0;
 
-/// Events that are told apart in one value; more are any time.
+/// The most flags of a mask; with more a word may change in any cycle.
 const MOST: usize = 2;
 
-/// Steps for a block of elements that are worth a look at a flag.
+/// The fewest steps, over all blocks, that are worth the test of a flag.
 const WORTH: usize = 24;
 
-/// Events, and with which of them each word of memory can move.
+/// Event flags, and the event mask of each word of memory.
 #[derive(Default)]
 pub(crate) struct Events {
-    /// Where the flags are.
+    /// The words of the flags.
     pub(crate) flags: Vec<u32>,
     known: FxHashMap<(Option<Enable>, Option<u32>), u32>,
-    /// Sets of flags; the first one stands for any time.
-    sets: Vec<Vec<u32>>,
+    /// Masks, as lists of flags; the first one is [`ALWAYS`].
+    masks: Vec<Vec<u32>>,
     of_word: FxHashMap<u32, usize>,
 }
 
 impl Events {
-    fn set(&mut self, flags: Vec<u32>) -> usize {
-        if self.sets.is_empty() {
-            self.sets.push(Vec::new());
+    fn mask(&mut self, flags: Vec<u32>) -> usize {
+        if self.masks.is_empty() {
+            self.masks.push(Vec::new());
         }
         if flags.len() > MOST {
             return ALWAYS;
         }
-        // The first place is taken: a set of nothing is told from any time.
-        match self.sets.iter().skip(1).position(|set| *set == flags) {
+        // The empty mask, of constants, differs from `ALWAYS`.
+        match self.masks.iter().skip(1).position(|mask| *mask == flags) {
             Some(place) => place + 1,
             None => {
-                self.sets.push(flags);
-                self.sets.len() - 1
+                self.masks.push(flags);
+                self.masks.len() - 1
             }
         }
     }
 
-    /// The flag of registers under an enable and a gate, whose words are these.
+    /// The flag of the registers `q` under an enable and a gate.
     pub(crate) fn of_registers(
         &mut self,
         controls: (Option<Enable>, Option<u32>),
@@ -61,16 +61,16 @@ impl Events {
             self.flags.push(*memory - 1);
             *memory - 1
         });
-        let set = self.set(vec![flag]);
-        self.of_word.extend(q.map(|word| (word, set)));
+        let mask = self.mask(vec![flag]);
+        self.of_word.extend(q.map(|word| (word, mask)));
         Some(flag)
     }
 
-    /// Words that go elsewhere move as they did.
+    /// Copied words have the masks of the originals.
     pub(crate) fn copied(&mut self, list: &[(u32, u32)]) {
         for (from, to) in list {
-            if let Some(&set) = self.of_word.get(from) {
-                self.of_word.insert(*to, set);
+            if let Some(&mask) = self.of_word.get(from) {
+                self.of_word.insert(*to, mask);
             }
         }
     }
@@ -79,43 +79,43 @@ impl Events {
         self.of_word.get(&word).copied().unwrap_or(ALWAYS)
     }
 
-    /// With which events an input of a job moves, if it is the same for all elements.
+    /// The mask of an input of a job, if all elements have the same.
     pub(crate) fn of_source(&self, job: &Job, place: usize) -> usize {
-        let mut sets = job.read(place).map(|word| self.of(word));
-        let first = sets.next().unwrap_or(ALWAYS);
-        if sets.all(|set| set == first) { first } else { ALWAYS }
+        let mut masks = job.read(place).map(|word| self.of(word));
+        let first = masks.next().unwrap_or(ALWAYS);
+        if masks.all(|mask| mask == first) { first } else { ALWAYS }
     }
 
-    /// The flags of the events with which some words move, if they do not move at any time.
+    /// The flags of the common mask of some words, unless it is [`ALWAYS`].
     pub(crate) fn of_words(&self, mut words: Range<u32>) -> Option<&[u32]> {
         let first = self.of(words.start);
-        (first != ALWAYS && words.all(|word| self.of(word) == first)).then(|| self.sets[first].as_slice())
+        (first != ALWAYS && words.all(|word| self.of(word) == first)).then(|| self.masks[first].as_slice())
     }
 
-    /// With which events a job's inputs move.
+    /// The union of the masks of a job's inputs.
     pub(crate) fn of_sources(&mut self, job: &Job) -> usize {
         let mut flags = Vec::new();
         for place in 0..job.sources.len() {
             match self.of_source(job, place) {
                 ALWAYS => return ALWAYS,
-                set => flags.extend(&self.sets[set]),
+                mask => flags.extend(&self.masks[mask]),
             }
         }
         flags.sort_unstable();
         flags.dedup();
-        self.set(flags)
+        self.mask(flags)
     }
 
-    /// Says when a job has to run, and with it its outputs move.
+    /// Sets the event mask of a job and of its outputs.
     pub(crate) fn of_job(&mut self, job: &mut Job) {
-        let set = self.of_sources(job);
-        if set == ALWAYS {
+        let mask = self.of_sources(job);
+        if mask == ALWAYS {
             return;
         }
         let blocks = job.elements.div_ceil(8) as usize;
         if job.steps.steps.len() * blocks > WORTH {
-            job.when = self.sets[set].clone();
+            job.events = self.masks[mask].clone();
         }
-        self.of_word.extend(job.written().into_iter().map(|word| (word, set)));
+        self.of_word.extend(job.written().into_iter().map(|word| (word, mask)));
     }
 }

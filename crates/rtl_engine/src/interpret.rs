@@ -1,106 +1,41 @@
-//! Jobs as plain Rust over blocks of elements, which the compiler turns into vector instructions of every kind.
+//! Interprets jobs: plain Rust over blocks of elements, which the compiler vectorises.
 
-use crate::held::{Held, Taken};
-use crate::job::{Job, Kept, Rest, Source, Task};
+use crate::job::{IdleGating, Job, Snapshot, Source, Task};
 use crate::memory::{BLOCK, Block, Memory, words};
 use crate::plan::Plan;
-use flashd_hwmodel::netlist::Operator;
+use crate::register::{DataInput, RegisterGroup};
+use flashd_hwmodel::netlist::{Operator, Step};
 use flashd_spec::bits::{ones, signed};
-
-/// Vector instructions that the loops are compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Set {
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    /// What the program was compiled for.
-    Plain,
-}
-
-impl Set {
-    #[cfg(target_arch = "x86_64")]
-    fn best() -> Set {
-        let wide = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512cd")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        match is_x86_feature_detected!("avx2") {
-            true if wide => Set::Avx512,
-            true => Set::Avx2,
-            false => Set::Plain,
-        }
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn best() -> Set {
-        Set::Plain
-    }
-}
+use flashd_spec::isa::{Isa, Kernel};
 
 /// Runs a plan step by step.
 pub(crate) struct Interpreter {
     plan: Plan,
     /// Steps of the longest job.
     most: usize,
-    set: Set,
 }
 
 impl Interpreter {
     pub(crate) fn new(mut plan: Plan) -> Interpreter {
-        plan.registers = plan.registers.iter().flat_map(Held::apart).collect();
+        plan.registers = plan.registers.iter().flat_map(RegisterGroup::with_shared_enables).collect();
         let most = plan.tasks.iter().map(|task| match task {
             Task::Run(job) => job.steps.steps.len(),
             Task::Copy(_) => 0,
         });
         let most = most.max().unwrap_or(0);
-        Interpreter { plan, most, set: Set::best() }
+        Interpreter { plan, most }
     }
 
-    /// The vector instructions that are used.
-    pub(crate) fn instructions(&self) -> &'static str {
-        match self.set {
-            #[cfg(target_arch = "x86_64")]
-            Set::Avx512 => "AVX-512",
-            #[cfg(target_arch = "x86_64")]
-            Set::Avx2 => "AVX2",
-            Set::Plain => "baseline",
-        }
-    }
-
-    /// Registers show what they captured, and all logic settles.
-    #[cfg(target_arch = "x86_64")]
-    #[allow(unsafe_code)]
+    /// Q outputs take the captured values, and all logic settles.
     pub(crate) fn settle(&self, memory: &mut Memory) {
-        #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2")]
-        fn avx512(this: &Interpreter, memory: &mut Memory) {
-            this.all(memory);
-        }
-        #[target_feature(enable = "avx2")]
-        fn avx2(this: &Interpreter, memory: &mut Memory) {
-            this.all(memory);
-        }
-        match self.set {
-            // SAFETY: `Set::best` has found these instructions.
-            Set::Avx512 => unsafe { avx512(self, memory) },
-            // SAFETY: the same.
-            Set::Avx2 => unsafe { avx2(self, memory) },
-            Set::Plain => self.all(memory),
-        }
-    }
-
-    /// The same.
-    #[cfg(not(target_arch = "x86_64"))]
-    pub(crate) fn settle(&self, memory: &mut Memory) {
-        self.all(memory);
+        Isa::best().run(Settle(self, memory));
     }
 
     #[inline(always)]
     fn all(&self, memory: &mut Memory) {
-        let held = self.plan.held as usize;
-        if std::mem::take(&mut memory.risen) {
-            memory.copy_within(held..2 * held, 0);
+        let state = self.plan.state as usize;
+        if std::mem::take(&mut memory.clocked) {
+            memory.copy_within(state..2 * state, 0);
         }
         let mut values = std::mem::take(&mut memory.blocks);
         values.resize(self.most, [0; BLOCK]);
@@ -118,28 +53,40 @@ impl Interpreter {
 
     /// Registers capture.
     pub(crate) fn capture(&self, memory: &mut Memory) {
-        self.plan.registers.iter().for_each(|held| capture(held, memory));
-        memory.risen = true;
+        self.plan.registers.iter().for_each(|group| capture(group, memory));
+        memory.clocked = true;
     }
 }
 
-fn capture(held: &Held, memory: &mut [u32]) {
-    if held.controls().any(|place| memory[place as usize] == 0) {
+/// [`Interpreter::settle`].
+struct Settle<'a>(&'a Interpreter, &'a mut Memory);
+
+impl Kernel for Settle<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        self.0.all(self.1);
+    }
+}
+
+fn capture(group: &RegisterGroup, memory: &mut [u32]) {
+    if group.controls().any(|place| memory[place as usize] == 0) {
         return;
     }
-    if let Some(flag) = held.event {
+    if let Some(flag) = group.event {
         memory[flag as usize] = 1;
     }
-    let (to, count) = (held.next as usize, held.words as usize);
-    match (held.reset, &held.d) {
+    let (to, count) = (group.next as usize, group.words as usize);
+    match (group.reset, &group.d) {
         (Some((reset, value)), _) if memory[reset as usize] != 0 => {
             let value = [value as u32, (value >> 32) as u32];
             for i in 0..count {
-                memory[to + i] = value[if held.wide { i % 2 } else { 0 }];
+                memory[to + i] = value[if group.wide { i % 2 } else { 0 }];
             }
         }
-        (_, Taken::Each(from)) => memory.copy_within(*from as usize..*from as usize + count, to),
-        (_, Taken::Words(list)) => {
+        (_, DataInput::Vector(from)) => memory.copy_within(*from as usize..*from as usize + count, to),
+        (_, DataInput::Words(list)) => {
             for (i, &from) in list.iter().enumerate() {
                 memory[to + i] = memory[from as usize];
             }
@@ -147,29 +94,29 @@ fn capture(held: &Held, memory: &mut [u32]) {
     }
 }
 
-/// Whether a job may be left out, and if not, what is kept for the next time.
-fn stays(rest: &Rest, memory: &mut [u32]) -> bool {
-    let seen = rest.seen as usize;
-    let low = memory[rest.gate as usize] == 0;
+/// Idle gating: whether a job is skipped. Otherwise takes new snapshots.
+fn is_idle(gating: &IdleGating, memory: &mut [u32]) -> bool {
+    let valid = gating.valid as usize;
+    let low = memory[gating.gate as usize] == 0;
     let range = |at: u32, count: u32| at as usize..(at + count) as usize;
-    let same = |kept: &Kept| memory[range(kept.from, kept.count)] == memory[range(kept.seen, kept.count)];
-    let moved = rest.moved.iter().any(|&flag| memory[flag as usize] != 0);
-    if low && memory[seen] != 0 && !moved && rest.others.iter().all(same) {
+    let equal = |s: &Snapshot| memory[range(s.from, s.count)] == memory[range(s.copy, s.count)];
+    let event = gating.events.iter().any(|&flag| memory[flag as usize] != 0);
+    if low && memory[valid] != 0 && !event && gating.snapshots.iter().all(equal) {
         return true;
     }
-    memory[seen] = low.into();
-    for kept in &rest.others {
-        memory.copy_within(range(kept.from, kept.count), kept.seen as usize);
+    memory[valid] = low.into();
+    for Snapshot { from, count, copy, .. } in &gating.snapshots {
+        memory.copy_within(range(*from, *count), *copy as usize);
     }
     false
 }
 
 #[inline(always)]
 fn run(job: &Job, memory: &mut [u32], values: &mut [Block]) {
-    if !job.when.is_empty() && job.when.iter().all(|&flag| memory[flag as usize] == 0) {
+    if !job.events.is_empty() && job.events.iter().all(|&flag| memory[flag as usize] == 0) {
         return;
     }
-    if job.rest.as_ref().is_some_and(|rest| stays(rest, memory)) {
+    if job.gating.as_ref().is_some_and(|gating| is_idle(gating, memory)) {
         return;
     }
     if job.elements == 1 {
@@ -190,8 +137,8 @@ fn load<const N: usize>(source: Source, width: u32, first: usize, memory: &[u32]
         (_, true) => u64::from(memory[at]) | u64::from(memory[at + 1]) << 32,
     };
     match source {
-        Source::Shared(at) => to[..N].fill(number(at as usize)),
-        Source::Each(at) => {
+        Source::Broadcast(at) => to[..N].fill(number(at as usize)),
+        Source::Vector(at) => {
             let size = words(width) as usize;
             (0..N).for_each(|i| to[i] = number(at as usize + (first + i) * size));
         }
@@ -214,74 +161,17 @@ fn store(at: usize, width: u32, values: &[u64], memory: &mut [u32]) {
     }
 }
 
-/// Does all steps for `N` elements from `first` on.
+/// Executes all steps for `N` elements from `first` on.
 #[inline(always)]
 fn block<const N: usize>(job: &Job, first: usize, memory: &mut [u32], values: &mut [Block]) {
     let steps = &job.steps.steps;
     for (i, step) in steps.iter().enumerate() {
         let (before, rest) = values.split_at_mut(i);
-        let to = &mut rest[0];
-        let operand = |place: usize| &before[step.operands[place] as usize];
-        let width_of = |place: usize| steps[step.operands[place] as usize].width;
-        let all = ones(step.width);
-        macro_rules! each {
-            (|$a:ident| $result:expr) => {{
-                let a = operand(0);
-                for i in 0..N {
-                    let $a = a[i];
-                    to[i] = $result;
-                }
-            }};
-            (|$a:ident, $b:ident| $result:expr) => {{
-                let (a, b) = (operand(0), operand(1));
-                for i in 0..N {
-                    let ($a, $b) = (a[i], b[i]);
-                    to[i] = $result;
-                }
-            }};
-        }
-        match &step.operator {
+        match step.operator {
             Operator::Input(place) => {
-                load::<N>(job.sources[*place as usize], step.width, first, memory, to);
+                load::<N>(job.sources[place as usize], step.width, first, memory, &mut rest[0]);
             }
-            Operator::Constant(value) => to[..N].fill(*value),
-            Operator::Not => each!(|a| !a & all),
-            Operator::Any => each!(|a| u64::from(a != 0)),
-            Operator::All => {
-                let full = ones(width_of(0));
-                each!(|a| u64::from(a == full))
-            }
-            Operator::And => each!(|a, b| a & b),
-            Operator::Or => each!(|a, b| a | b),
-            Operator::Xor => each!(|a, b| a ^ b),
-            Operator::Add => each!(|a, b| a.wrapping_add(b) & all),
-            Operator::Sub => each!(|a, b| a.wrapping_sub(b) & all),
-            Operator::ShiftLeft => each!(|a, b| if b < 64 { a << b & all } else { 0 }),
-            Operator::ShiftRight => each!(|a, b| if b < 64 { a >> b } else { 0 }),
-            Operator::Equal => each!(|a, b| u64::from(a == b)),
-            Operator::Less => each!(|a, b| u64::from(a < b)),
-            Operator::AtLeast => each!(|a, b| u64::from(a >= b)),
-            Operator::SignedLess => {
-                let width = width_of(0);
-                each!(|a, b| u64::from(signed(a, width) < signed(b, width)))
-            }
-            Operator::Multiply => each!(|a, b| a.wrapping_mul(b) & all),
-            Operator::Slice(low) => each!(|a| a >> low & all),
-            Operator::Concat => {
-                let low = width_of(1);
-                each!(|a, b| a << low | b)
-            }
-            Operator::Repeat => each!(|a| 0u64.wrapping_sub(a) & all),
-            Operator::Select => {
-                let (c, a, b) = (operand(0), operand(1), operand(2));
-                for i in 0..N {
-                    to[i] = if c[i] != 0 { a[i] } else { b[i] };
-                }
-            }
-            Operator::Lookup(entries) => {
-                let last = entries.len() as u64 - 1;
-                each!(|a| entries[a.min(last) as usize])
-            }
+            _ => execute::<N>(steps, step, before, &mut rest[0]),
         }
     }
     let count = N.min(job.elements as usize - first);
@@ -289,5 +179,70 @@ fn block<const N: usize>(job: &Job, first: usize, memory: &mut [u32], values: &m
         let width = steps[output as usize].width;
         let at = at as usize + first * words(width) as usize;
         store(at, width, &values[output as usize][..count], memory);
+    }
+}
+
+/// Executes a step for `N` elements.
+#[inline(always)]
+fn execute<const N: usize>(steps: &[Step], step: &Step, before: &[Block], to: &mut Block) {
+    let operand = |place: usize| &before[step.operands[place] as usize];
+    let width_of = |place: usize| steps[step.operands[place] as usize].width;
+    let all = ones(step.width);
+    macro_rules! each {
+        (|$a:ident| $result:expr) => {{
+            let a = operand(0);
+            for i in 0..N {
+                let $a = a[i];
+                to[i] = $result;
+            }
+        }};
+        (|$a:ident, $b:ident| $result:expr) => {{
+            let (a, b) = (operand(0), operand(1));
+            for i in 0..N {
+                let ($a, $b) = (a[i], b[i]);
+                to[i] = $result;
+            }
+        }};
+    }
+    match &step.operator {
+        Operator::Input(_) => unreachable!("inputs are loaded"),
+        Operator::Constant(value) => to[..N].fill(*value),
+        Operator::Not => each!(|a| !a & all),
+        Operator::Any => each!(|a| u64::from(a != 0)),
+        Operator::All => {
+            let full = ones(width_of(0));
+            each!(|a| u64::from(a == full))
+        }
+        Operator::And => each!(|a, b| a & b),
+        Operator::Or => each!(|a, b| a | b),
+        Operator::Xor => each!(|a, b| a ^ b),
+        Operator::Add => each!(|a, b| a.wrapping_add(b) & all),
+        Operator::Sub => each!(|a, b| a.wrapping_sub(b) & all),
+        Operator::ShiftLeft => each!(|a, b| if b < 64 { a << b & all } else { 0 }),
+        Operator::ShiftRight => each!(|a, b| if b < 64 { a >> b } else { 0 }),
+        Operator::Equal => each!(|a, b| u64::from(a == b)),
+        Operator::Less => each!(|a, b| u64::from(a < b)),
+        Operator::AtLeast => each!(|a, b| u64::from(a >= b)),
+        Operator::SignedLess => {
+            let width = width_of(0);
+            each!(|a, b| u64::from(signed(a, width) < signed(b, width)))
+        }
+        Operator::Multiply => each!(|a, b| a.wrapping_mul(b) & all),
+        Operator::Slice(low) => each!(|a| a >> low & all),
+        Operator::Concat => {
+            let low = width_of(1);
+            each!(|a, b| a << low | b)
+        }
+        Operator::Repeat => each!(|a| 0u64.wrapping_sub(a) & all),
+        Operator::Select => {
+            let (c, a, b) = (operand(0), operand(1), operand(2));
+            for i in 0..N {
+                to[i] = if c[i] != 0 { a[i] } else { b[i] };
+            }
+        }
+        Operator::Lookup(entries) => {
+            let last = entries.len() as u64 - 1;
+            each!(|a| entries[a.min(last) as usize])
+        }
     }
 }

@@ -1,46 +1,46 @@
-//! Where ports and nets are in memory, of one run of a design or of several beside each other.
+//! The places of ports and nets in memory, of one run of a design or of a vector of runs.
 
 use crate::memory::{Memory, words};
 use crate::plan::Plan;
-use crate::rows;
+use crate::transpose;
 use flashd_hwmodel::rtl::{Design, PortPlace};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// Words of a port.
-struct Words {
+struct PortWords {
     name: String,
     output: bool,
     width: u32,
     places: Vec<u32>,
-    /// They fill a row of words of memory, and are not masks: which of them stands at each place of it.
+    /// The element at each place of the row, if the port fills a row of memory with words of more than a bit.
     row: Option<Vec<u32>>,
-    /// That is their own order.
+    /// The row is in the order of elements.
     in_order: bool,
 }
 
-impl Words {
-    fn of(name: &str, (output, width): (bool, u32), places: Vec<u32>, beside: usize) -> Words {
+impl PortWords {
+    fn of(name: &str, (output, width): (bool, u32), places: Vec<u32>, lanes: usize) -> PortWords {
         let mut order: Vec<u32> = (0..places.len() as u32).collect();
         order.sort_by_key(|&i| places[i as usize]);
         let in_order = order.is_sorted();
-        let next = |pair: &[u32]| places[pair[0] as usize] + beside as u32 == places[pair[1] as usize];
+        let next = |pair: &[u32]| places[pair[0] as usize] + lanes as u32 == places[pair[1] as usize];
         let fills = (2..=32).contains(&width) && !order.is_empty() && order.windows(2).all(next);
         let row = fills.then_some(order);
-        Words { name: name.to_owned(), output, width, places, row, in_order }
+        PortWords { name: name.to_owned(), output, width, places, row, in_order }
     }
 
-    /// The words of memory that the port fills, and the order in which.
-    fn row(&self, run: usize, beside: usize) -> Option<(Range<usize>, &[u32])> {
+    /// The row of the port, and the order of its elements.
+    fn row(&self, run: usize, lanes: usize) -> Option<(Range<usize>, &[u32])> {
         let order = self.row.as_deref()?;
         let start = self.places[order[0] as usize] as usize + run;
-        Some((start..start + (order.len() - 1) * beside + 1, order))
+        Some((start..start + (order.len() - 1) * lanes + 1, order))
     }
 }
 
-/// Where ports and nets are.
+/// The first words of ports and nets.
 struct Places {
-    ports: Vec<Words>,
+    ports: Vec<PortWords>,
     nets: Vec<u32>,
 }
 
@@ -48,24 +48,24 @@ struct Places {
 pub(crate) struct Layout {
     pub(crate) name: String,
     by_name: FxHashMap<String, usize>,
-    /// As memory starts, and as it is [turned](Memory::turned).
+    /// Before and after the buffers are [swapped](Memory::swapped).
     places: [Places; 2],
     widths: Vec<u32>,
-    /// Runs beside each other: each word of memory is there as often.
-    beside: usize,
+    /// Runs in a vector: memory has as many copies of each word.
+    pub(crate) lanes: usize,
 }
 
 /// The net of the clock's level.
 const CLOCK: u32 = 0;
 
 impl Layout {
-    pub(crate) fn of(design: &Design, plan: &Plan, beside: usize) -> Layout {
-        let places = [false, true].map(|turned| {
+    pub(crate) fn of(design: &Design, plan: &Plan, lanes: usize) -> Layout {
+        let places = [false, true].map(|swapped| {
             let nets: Vec<u32> =
-                plan.places.iter().map(|&place| plan.place(place, turned) * beside as u32).collect();
+                plan.places.iter().map(|&place| plan.place(place, swapped) * lanes as u32).collect();
             let ports = design.ports.iter().map(|port| {
                 let places = port.nets.iter().map(|&net| nets[net as usize]).collect();
-                Words::of(&port.name, (port.output, port.width), places, beside)
+                PortWords::of(&port.name, (port.output, port.width), places, lanes)
             });
             Places { ports: ports.collect(), nets }
         });
@@ -75,7 +75,7 @@ impl Layout {
             by_name: names.map(|(i, port)| (port.name.clone(), i)).collect(),
             places,
             widths: plan.widths.clone(),
-            beside,
+            lanes,
         }
     }
 
@@ -84,17 +84,17 @@ impl Layout {
     }
 
     fn places(&self, memory: &Memory) -> &Places {
-        &self.places[usize::from(memory.turned)]
+        &self.places[usize::from(memory.swapped)]
     }
 
     /// An input: it is always at the same place.
-    fn input(&self, port: PortPlace) -> &Words {
+    fn input(&self, port: PortPlace) -> &PortWords {
         let words = &self.places[0].ports[port.0];
         debug_assert!(!words.output, "{} is an output", words.name);
         words
     }
 
-    /// The word of memory where a value of one of the runs begins; the place is where that of the first one does.
+    /// The first word of a value in one of the runs; `place` is that word in the first run.
     fn at(place: u32, width: u32, run: usize) -> usize {
         place as usize + words(width) as usize * run
     }
@@ -104,16 +104,16 @@ impl Layout {
         T: Copy + Into<u64>,
     {
         let words = self.input(port);
-        let Words { name, width, places, .. } = words;
+        let PortWords { name, width, places, .. } = words;
         let values = all.iter().map(|&value| value.into());
         debug_assert!(values.clone().all(|value| value >> (width - 1) >> 1 == 0), "{name} of {width} bits");
-        if let Some((range, order)) = words.row(run, self.beside)
+        if let Some((range, order)) = words.row(run, self.lanes)
             && all.len() == order.len()
         {
-            // What is read out of order costs less than what is written so; a step that is known makes vectors of the loop.
+            // Loads out of order cost less than stores out of order. A constant step lets the compiler vectorise the loop.
             let ordered = order.iter().map(|&i| all[i as usize].into());
             let row = &mut memory[range];
-            match (self.beside, words.in_order) {
+            match (self.lanes, words.in_order) {
                 (1, true) => row.iter_mut().zip(values).for_each(|(word, value)| *word = value as u32),
                 (1, false) => row.iter_mut().zip(ordered).for_each(|(word, value)| *word = value as u32),
                 (step, _) => {
@@ -132,14 +132,14 @@ impl Layout {
         }
     }
 
-    /// Drives a port in all runs that lie beside each other; those without words keep what it has.
+    /// Drives a port in all runs of the vector. Runs without words keep their values.
     pub(crate) fn drive_rows<T>(&self, memory: &mut [u32], port: PortPlace, all: &[Option<&[T]>])
     where
         T: Copy + Into<u64>,
     {
         let words = self.input(port);
         if (2..=32).contains(&words.width)
-            && rows::scatter(memory, self.beside, (&words.places, words.width), all)
+            && transpose::drive(memory, self.lanes, (&words.places, words.width), all)
         {
             return;
         }
@@ -148,9 +148,9 @@ impl Layout {
         }
     }
 
-    /// Drives a port of one word in all runs that lie beside each other.
+    /// Drives a port of one word in all runs of the vector.
     pub(crate) fn drive_words<T: Copy + Into<u64>>(&self, memory: &mut [u32], port: PortPlace, all: &[T]) {
-        let Words { width, places, .. } = self.input(port);
+        let PortWords { width, places, .. } = self.input(port);
         let at = places[0] as usize;
         match width {
             1 => memory[at..].iter_mut().zip(all).for_each(|(word, &value)| *word = mask(value.into())),
@@ -175,25 +175,25 @@ impl Layout {
         run: usize,
         port: PortPlace,
     ) -> impl Iterator<Item = u64> + 'a {
-        let Words { width, places, .. } = &self.places(memory).ports[port.0];
+        let PortWords { width, places, .. } = &self.places(memory).ports[port.0];
         let memory: &[u32] = memory;
         places.iter().map(move |&place| Layout::get(memory, run, place, *width))
     }
 
-    /// Puts the words of a port behind others.
+    /// Appends the words of a port.
     pub(crate) fn read_into(&self, memory: &Memory, run: usize, port: PortPlace, to: &mut Vec<u64>) {
         let words = &self.places(memory).ports[port.0];
-        match words.row(run, self.beside).filter(|_| words.in_order) {
+        match words.row(run, self.lanes).filter(|_| words.in_order) {
             Some((range, _)) => {
-                to.extend(memory[range].iter().step_by(self.beside).map(|&word| u64::from(word)))
+                to.extend(memory[range].iter().step_by(self.lanes).map(|&word| u64::from(word)))
             }
             None => to.extend(self.read(memory, run, port)),
         }
     }
 
-    /// The word of a port that has one, in all runs that lie beside each other.
+    /// The word of a port of one word, in all runs of the vector.
     pub(crate) fn read_words(&self, memory: &Memory, port: PortPlace, to: &mut [u64]) {
-        let Words { width, places, .. } = &self.places(memory).ports[port.0];
+        let PortWords { width, places, .. } = &self.places(memory).ports[port.0];
         let at = places[0] as usize;
         let words = to.iter_mut().zip(&memory[at..]);
         match width {
@@ -219,7 +219,7 @@ impl Layout {
     /// The clock's level, in all runs.
     pub(crate) fn set_clock(&self, memory: &mut Memory, high: bool) {
         let at = Layout::at(self.places(memory).nets[CLOCK as usize], 1, 0);
-        memory[at..at + self.beside].fill(mask(high.into()));
+        memory[at..at + self.lanes].fill(mask(high.into()));
     }
 }
 

@@ -1,15 +1,21 @@
 //! The compiled engine: a design of RustHDL modules as a list of word operations over vectors of equal instances.
 //!
-//! The leaves of a design are functions over [`Word`](flashd_hwmodel::word::Word). Here the reading of such a function as a netlist,
-//! from which its Verilog is printed, is what runs: each distinct leaf is recorded once and made simpler, instances of it at the same
-//! depth are the elements of vectors, and what carries the same is computed once. Nothing is compiled by another program.
+//! The leaves of a design are functions over [`Word`](flashd_hwmodel::word::Word). The engine runs their recorded netlists, from which the
+//! Verilog is printed. No other program compiles anything. The passes, in their order:
 //!
-//! ```text
-//!  Design --network.rs--> kinds of functions between nets, what is the same told once
-//!         --bundles.rs--> what is equal side by side, in an order that fits its readers
-//!         --plan.rs-----> places in memory, and the jobs of a cycle
-//!         --native, or interpret.rs--> machine code for the jobs, or plain loops over their steps
-//! ```
+//! | pass | module |
+//! | --- | --- |
+//! | value numbering, constant folding and peephole rules in each kind of leaf; prefix adders and barrel shifters become operators | `simplify` |
+//! | common-subexpression elimination between leaves and registers | `network` |
+//! | scalarisation: functions of single inputs become instances | `network` |
+//! | levelization, with splitting of false loops | `levelize` |
+//! | packing of equal instances of a level into vectors, as in superword-level parallelism | `pack` |
+//! | memory layout, with double-buffered registers | `plan` |
+//! | jobs: dead-input elimination, vector reductions, hoisting of uniform parts, event masks, idle gating | `plan`, `job`, `events` |
+//! | scheduling: jobs that depend on inputs last | `job` |
+//! | instruction selection, strip-mining, register allocation, assembly | `native` |
+//!
+//! Where no machine code can run, `interpret` executes the jobs.
 //!
 //! ```
 //! use flashd_rtl_engine::Compiled;
@@ -29,31 +35,30 @@
 //! ```
 
 mod batch;
-mod bundles;
-mod code;
 mod engine;
 mod events;
-mod held;
 mod interpret;
 mod job;
 mod layout;
-mod levels;
+mod levelize;
 mod memory;
-#[cfg_attr(not(all(target_arch = "x86_64", unix)), path = "absent.rs")]
+#[cfg_attr(not(all(target_arch = "x86_64", unix)), path = "unsupported.rs")]
 mod native;
 mod network;
+mod pack;
 mod plan;
-mod rows;
+mod register;
+mod simplify;
+mod transpose;
 
 pub use batch::Batch;
-pub use code::{evaluate, simplified};
 pub use engine::{Backend, Compiled};
-pub use native::Vectors;
+pub use simplify::{evaluate, simplified};
 
 /// Why a design cannot be compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompileError {
-    /// Logic that depends on itself.
+    /// A combinational loop.
     #[error("a loop without a register")]
     Loop,
 }

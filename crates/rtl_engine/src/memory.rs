@@ -1,24 +1,24 @@
-//! Words of memory that begin where a line of the cache does: vectors in it never lie across two.
+//! Memory, aligned to cache lines so that no vector crosses one.
 
 use std::ops::{Deref, DerefMut};
 
 /// Words in a line of the cache.
 const LINE: usize = 16;
 
-/// Elements that an interpreted step is done for at once, and their values.
+/// Elements that an interpreted step is executed for at once, and their values.
 pub(crate) const BLOCK: usize = 16;
 pub(crate) type Block = [u64; BLOCK];
 
-/// Memory of one run of a design, or of several beside each other.
+/// Memory of one run of a design, or of a vector of runs.
 pub(crate) struct Memory {
     words: Vec<u32>,
     start: usize,
     count: usize,
-    /// What registers show that take something at every edge lies where it is otherwise what they take, and the other way round.
-    pub(crate) turned: bool,
+    /// The two buffers of registers that capture at every edge are swapped.
+    pub(crate) swapped: bool,
     /// The clock has risen since logic settled.
-    pub(crate) risen: bool,
-    /// What the steps of a job come to while they are interpreted.
+    pub(crate) clocked: bool,
+    /// Values of the steps of an interpreted job.
     pub(crate) blocks: Vec<Block>,
 }
 
@@ -26,10 +26,10 @@ impl Memory {
     /// Memory with a content.
     pub(crate) fn of(content: &[u32]) -> Memory {
         let mut words = vec![0; content.len() + LINE];
-        // If that is not known, somewhere: it only takes longer.
+        // Alignment is only a matter of speed.
         let start = words.as_ptr().align_offset(LINE * size_of::<u32>()).min(LINE);
         words[start..start + content.len()].copy_from_slice(content);
-        Memory { words, start, count: content.len(), turned: false, risen: false, blocks: Vec::new() }
+        Memory { words, start, count: content.len(), swapped: false, clocked: false, blocks: Vec::new() }
     }
 }
 
@@ -48,7 +48,7 @@ impl DerefMut for Memory {
     }
 }
 
-/// Words that a value takes.
+/// Words of a value.
 pub(crate) fn words(width: u32) -> u32 {
     1 + u32::from(width > 32)
 }

@@ -1,10 +1,10 @@
-//! A design as kinds of functions between nets, with what is the same told once.
+//! The logic network: a design as functions between nets.
 //!
-//! Leaves of one name and one shape are one kind, whose steps are recorded once. Registers that take the same under the same controls
-//! hold the same, and leaves of one kind with the same inputs put out the same: the copies that a design keeps for the sake of
-//! fan-out cost nothing here. Every net remains; those that carry the same share a representative.
+//! Leaves of one name and one shape are one kind, whose steps are recorded once. Common-subexpression elimination merges leaves of one kind
+//! with equal inputs, and registers with equal D inputs and controls: the copies that a design has for its fan-out cost nothing here. Every
+//! net remains readable; nets of equal value share a representative.
 
-use crate::code::{Builder, append, simplified};
+use crate::simplify::{Builder, append, simplified};
 use flashd_hwmodel::netlist::{Operands, Operator, Steps};
 use flashd_hwmodel::rtl::{Design, Register};
 use rustc_hash::FxHashMap;
@@ -15,39 +15,39 @@ pub(crate) struct Kind {
     /// Inputs by their places in an instance.
     pub(crate) steps: Steps,
     /// While the first input is low, the outputs do not depend on the second.
-    pub(crate) rest: Option<(usize, usize)>,
+    pub(crate) gating: Option<(usize, usize)>,
 }
 
 /// A function between nets.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Instance {
     pub(crate) kind: usize,
-    /// Of what was cut out of a leaf, which leaf.
+    /// The leaf that an elementwise function was extracted from.
     pub(crate) of: Option<usize>,
     pub(crate) inputs: Vec<u32>,
     pub(crate) outputs: Vec<u32>,
 }
 
-/// A design between nets that represent others.
+/// A design between representative nets.
 pub(crate) struct Network {
     pub(crate) kinds: Vec<Kind>,
     pub(crate) instances: Vec<Instance>,
     pub(crate) registers: Vec<Register>,
-    /// Width of each net: those of the design, and then some of our own.
+    /// Width of each net: nets of the design first, then internal ones.
     pub(crate) widths: Vec<u32>,
-    /// Of each net of the design, the one that has its value.
-    pub(crate) same: Vec<u32>,
+    /// The net that has the value of each net of the design.
+    pub(crate) representative: Vec<u32>,
 }
 
-/// What makes two leaves one kind: the name, and the widths of the pins.
+/// Two leaves of one shape are one kind: the name, and the widths of the pins.
 type Shape = (String, Vec<u32>, Vec<u32>);
 
-/// A recorded function, before it is made simpler.
+/// Changes a recorded function before it is simplified.
 pub(crate) type Recorded<'a> = &'a dyn Fn(usize, Steps) -> Steps;
 
 impl Network {
-    /// The network of a design. `changed` sees the steps of each kind as they were recorded.
-    pub(crate) fn of(design: &Design, changed: Recorded<'_>) -> Network {
+    /// The network of a design, with simplified leaves. `changed` gets the steps of each kind as they were recorded.
+    pub(crate) fn simplified(design: &Design, changed: Recorded<'_>) -> Network {
         let mut kinds: Vec<Kind> = Vec::new();
         let mut shapes: FxHashMap<Shape, usize> = FxHashMap::default();
         let mut instances = Vec::new();
@@ -57,7 +57,7 @@ impl Network {
             let steps = || Steps::of(&instance.leaf.inputs(), &instance.leaf.netlist());
             let kind = *shapes.entry(shape).or_insert_with(|| {
                 let steps = changed(kinds.len(), steps());
-                kinds.push(Kind { steps: simplified(&steps), rest: instance.leaf.at_rest() });
+                kinds.push(Kind { steps: simplified(&steps), gating: instance.leaf.at_rest() });
                 kinds.len() - 1
             });
             instances.push(Instance {
@@ -67,18 +67,15 @@ impl Network {
                 outputs: instance.outputs.clone(),
             });
         }
-        let same = (0..design.widths.len() as u32).collect();
+        let representative = (0..design.widths.len() as u32).collect();
         let registers = design.registers.clone();
-        let mut network = Network { kinds, instances, registers, widths: design.widths.clone(), same };
-        network.merge();
-        network.cut_elements();
-        network
+        Network { kinds, instances, registers, widths: design.widths.clone(), representative }
     }
 
-    /// Finds what carries the same, until nothing more is found.
-    fn merge(&mut self) {
+    /// Merges equal instances and registers until there are none.
+    pub(crate) fn eliminate_common_subexpressions(&mut self) {
         loop {
-            let Network { instances, registers, same, .. } = self;
+            let Network { instances, registers, representative: same, .. } = self;
             let before = instances.len() + registers.len();
             let mut first: FxHashMap<(usize, Vec<u32>), Vec<u32>> = FxHashMap::default();
             instances.retain_mut(|instance| {
@@ -106,7 +103,7 @@ impl Network {
                 same[register.q as usize] = held;
                 held == register.q
             });
-            // A net may be represented by one that is itself represented now.
+            // Path compression: a representative may have a new representative.
             for net in 0..same.len() {
                 let mut to = same[net];
                 while same[to as usize] != to {
@@ -120,13 +117,14 @@ impl Network {
         }
     }
 
-    /// Takes out of functions of whole vectors what they do to each element alone: one function of a word, with many instances.
-    fn cut_elements(&mut self) {
+    /// Scalarises functions of many inputs: their functions of single inputs become kinds with many instances.
+    pub(crate) fn extract_elements(&mut self) {
         let mut kinds: FxHashMap<Steps, usize> = FxHashMap::default();
-        let cuts: Vec<Option<Cut>> = (0..self.kinds.len()).map(|kind| self.cut(kind, &mut kinds)).collect();
+        let extracted: Vec<Option<Extracted>> =
+            (0..self.kinds.len()).map(|kind| self.extract(kind, &mut kinds)).collect();
         let mut added = Vec::new();
         for at in 0..self.instances.len() {
-            let Some(Cut { rest, elements }) = &cuts[self.instances[at].kind] else { continue };
+            let Some(Extracted { rest, elements }) = &extracted[self.instances[at].kind] else { continue };
             let mut inputs = self.instances[at].inputs.clone();
             for &(place, element) in elements {
                 let net = self.widths.len() as u32;
@@ -142,15 +140,14 @@ impl Network {
         self.instances.extend(added);
     }
 
-    /// Of a kind, what is left when functions of one input are taken out of it, and these functions with their inputs; their results
-    /// are inputs behind the others.
-    fn cut(&mut self, kind: usize, kinds: &mut FxHashMap<Steps, usize>) -> Option<Cut> {
+    /// Extracts the functions of single inputs from a kind. Their results are further inputs, after the others.
+    fn extract(&mut self, kind: usize, kinds: &mut FxHashMap<Steps, usize>) -> Option<Extracted> {
         let steps = self.kinds[kind].steps.clone();
         let places = steps.steps.iter().filter(|step| matches!(step.operator, Operator::Input(_))).count();
         if places < MANY {
             return None;
         }
-        // Of each step the one input that it depends on: none yet, one, or several.
+        // The inputs in the cone of each step: none, one, or several.
         let mut on: Vec<Option<Result<u32, ()>>> = Vec::new();
         for step in &steps.steps {
             let of_operands = step.operands.iter().filter_map(|&operand| on[operand as usize]);
@@ -178,13 +175,13 @@ impl Network {
         for &root in &roots {
             let mut builder = Builder::default();
             let cone = Steps { steps: steps.steps[..=root as usize].to_vec(), outputs: vec![root] };
-            let cone = only_read(&cone);
+            let cone = eliminate_dead(&cone);
             let outputs = append(&mut builder, &cone, |builder, _, width| builder.input(0, width));
             let cone = builder.finish(outputs);
             let next = self.kinds.len();
             let found = *kinds.entry(cone.clone()).or_insert(next);
             if found == next {
-                self.kinds.push(Kind { steps: cone, rest: None });
+                self.kinds.push(Kind { steps: cone, gating: None });
             }
             elements.push((single(root).unwrap_or_default(), found));
         }
@@ -193,32 +190,32 @@ impl Network {
             _ => None,
         });
         let all = self.instances.iter().find(|instance| instance.kind == kind);
-        let behind = all.map_or(inputs.max().unwrap_or(0), |instance| instance.inputs.len() as u32);
+        let first = all.map_or(inputs.max().unwrap_or(0), |instance| instance.inputs.len() as u32);
         let mut rest = steps.clone();
-        for (&root, place) in roots.iter().zip(behind..) {
+        for (&root, place) in roots.iter().zip(first..) {
             let step = &mut rest.steps[root as usize];
             (step.operator, step.operands) = (Operator::Input(place), Operands::new());
         }
-        let rest = simplified(&only_read(&rest));
-        self.kinds.push(Kind { steps: rest, rest: None });
-        Some(Cut { rest: self.kinds.len() - 1, elements })
+        let rest = simplified(&eliminate_dead(&rest));
+        self.kinds.push(Kind { steps: rest, gating: None });
+        Some(Extracted { rest: self.kinds.len() - 1, elements })
     }
 }
 
 /// A kind in two parts.
-struct Cut {
-    /// The kind that is left.
+struct Extracted {
+    /// The kind that remains.
     rest: usize,
-    /// The inputs that are looked at alone, and the kind that does.
+    /// Inputs, and the kind of the function of each.
     elements: Vec<(u32, usize)>,
 }
 
-/// Inputs from which on a function is looked at for what it does to each.
+/// The fewest inputs of a function that is scalarised.
 const MANY: usize = 8;
 
-/// The steps with only the inputs that are read, by new places; and the old ones in that order.
-pub(crate) fn packed(steps: &Steps) -> (Steps, Vec<u32>) {
-    let steps = only_read(steps);
+/// The steps without unused inputs, and the old places of the others.
+pub(crate) fn compact(steps: &Steps) -> (Steps, Vec<u32>) {
+    let steps = eliminate_dead(steps);
     let places = inputs_read(&steps);
     let mut builder = Builder::default();
     let outputs = append(&mut builder, &steps, |builder, place, width| {
@@ -227,8 +224,8 @@ pub(crate) fn packed(steps: &Steps) -> (Steps, Vec<u32>) {
     (builder.finish(outputs), places)
 }
 
-/// The steps without those that nothing reads, in an order that only depends on what the outputs are made of.
-fn only_read(steps: &Steps) -> Steps {
+/// Dead-code elimination. The order of the remaining steps is canonical: a depth-first walk from the outputs.
+fn eliminate_dead(steps: &Steps) -> Steps {
     let mut builder = Builder::default();
     let mut now: Vec<Option<u32>> = vec![None; steps.steps.len()];
     let mut open: Vec<u32> = steps.outputs.iter().rev().copied().collect();
@@ -247,7 +244,7 @@ fn only_read(steps: &Steps) -> Steps {
     builder.finish(steps.outputs.iter().filter_map(|&output| now[output as usize]).collect())
 }
 
-/// The places of the inputs that steps read, each once.
+/// The places of the inputs in use, each once.
 pub(crate) fn inputs_read(steps: &Steps) -> Vec<u32> {
     let mut places: Vec<u32> = (steps.steps.iter())
         .filter_map(|step| match step.operator {

@@ -36,6 +36,7 @@ pub mod ports;
 pub mod numerics;
 pub mod pwl;
 
-// Fields of bits and words; numbers as they are typed and printed.
+// Fields of bits and words; numbers as they are typed and printed; vector instructions of the machine.
 pub mod bits;
+pub mod isa;
 pub mod number;

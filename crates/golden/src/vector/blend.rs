@@ -2,7 +2,6 @@
 
 use super::block::{BlockCore, Outputs, TileWork};
 use super::fixed::BlendLanes;
-use super::isa::{Isa, Kernel};
 use super::layout::Layout;
 use super::operands::{Convert, Decoder, Survey, convert};
 use super::weights::{WeightState, Weights};
@@ -14,6 +13,7 @@ use crate::result::{PartialState, QueryResult};
 use crate::round::{biased_exponent, encode, pow2};
 use flashd_spec::config::Update;
 use flashd_spec::format::Format;
+use flashd_spec::isa::{Isa, Kernel};
 
 /// FLASH-D with fixed-point lanes, in vectors of 32-bit numbers.
 pub struct Blending {

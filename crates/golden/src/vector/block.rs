@@ -3,7 +3,6 @@
 
 use super::TILE;
 use super::dot::Dots;
-use super::isa::Isa;
 use super::layout::Layout;
 use super::operands::Survey;
 use super::watch::{Steps, Tally};
@@ -11,6 +10,7 @@ use crate::block::Block;
 use crate::operand::{Operand, rows_of_piece};
 use crate::parallel;
 use crate::result::{PartialState, QueryResult};
+use flashd_spec::isa::Isa;
 use std::ops::Range;
 
 /// The values of a run, as its blocks read them.

@@ -1,7 +1,6 @@
 //! Cores without kernels: the model's recurrence and lanes, query by query, a tile of keys at a time.
 
 use super::block::{BlockCore, TileWork};
-use super::isa::{Isa, Kernel};
 use super::layout::Layout;
 use super::operands::Survey;
 use super::task::{Task, VectorRun};
@@ -13,6 +12,7 @@ use crate::recurrence::Recurrence;
 use crate::result::{Action, PartialState, QueryResult, Step};
 use crate::round::encode;
 use flashd_spec::format::Format;
+use flashd_spec::isa::{Isa, Kernel};
 
 /// A run that takes recurrence and lanes from [`Model`].
 pub(crate) struct ByQuery<'a>(pub(crate) Task<'a>);

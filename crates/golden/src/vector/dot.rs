@@ -4,7 +4,6 @@
 //! they are, key by key.
 
 use super::TILE;
-use super::isa::{Isa, Kernel};
 use super::layout::Layout;
 use super::operands::{Convert, Decoder, Extent, convert, convert_rows};
 use crate::block::{BLOCK, Block, BlockDot, DotUnit, transpose};
@@ -14,6 +13,7 @@ use crate::operand::Operand;
 use crate::recurrence::KeyScore;
 use crate::round::{decode, pow2};
 use crate::rows::tail_words;
+use flashd_spec::isa::{Isa, Kernel};
 use flashd_spec::numerics::Numerics;
 use std::ops::Range;
 

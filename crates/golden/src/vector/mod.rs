@@ -31,7 +31,6 @@ mod dot;
 mod fa2;
 mod fixed;
 mod float;
-mod isa;
 mod layout;
 mod lse;
 mod octaves;
@@ -51,7 +50,7 @@ mod watch;
 mod weights;
 
 pub use blend::Blending;
-pub use isa::Isa;
+pub use flashd_spec::isa::Isa;
 pub use operands::{Convert, Decoder, Extent, Survey, convert_all};
 pub use plain::plain_attention;
 pub use run::VectorModel;

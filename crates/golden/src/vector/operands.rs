@@ -1,12 +1,12 @@
 //! Converts encodings to the numbers that kernels compute with.
 
-use super::isa::{Isa, Kernel};
 use crate::block::{BLOCK, Block};
 use crate::operand::{Operand, rows_of_piece};
 use crate::parallel;
 use crate::round::{biased_exponent, pow2};
 use crate::rows::Special;
 use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::isa::{Isa, Kernel};
 
 /// A conversion from encodings to the numbers of a kernel. `of` must be `#[inline(always)]`.
 pub trait Convert: Sync {

@@ -1,8 +1,8 @@
 //! Attention in plain f32, the baseline for the speed of the vector model.
 
 use super::TILE;
-use super::isa::{Isa, Kernel};
 use crate::block::{BLOCK, Block};
+use flashd_spec::isa::{Isa, Kernel};
 use rayon::prelude::*;
 
 /// FlashAttention-2 in f32, not bit-exact to any core: every query against all keys, with scores `(q . k) scale`.

@@ -2,7 +2,6 @@
 
 use super::TILE;
 use super::block::{BlockCore, Outputs, TileWork};
-use super::isa::{Isa, Kernel};
 use super::layout::Layout;
 use super::operands::{Convert, Survey, convert};
 use super::ranged::{RangeLanes, RangeOperands, RangeStep, RangeSurvey, RangeTile, RangeValue};
@@ -14,6 +13,7 @@ use crate::result::{PartialState, QueryResult};
 use crate::round::encode;
 use flashd_spec::config::Update;
 use flashd_spec::format::Format;
+use flashd_spec::isa::{Isa, Kernel};
 
 /// FLASH-D with ranged lanes, in vectors of 32-bit numbers.
 pub(crate) struct Ranging {

@@ -1,7 +1,6 @@
 //! The model for whole workloads: surveys the operands and chooses a core.
 
 use super::blend::Blending;
-use super::isa::Isa;
 use super::operands::{Extent, Survey};
 use super::ranging::Ranging;
 use super::scale::ScalingCore;
@@ -15,6 +14,7 @@ use crate::model::Model;
 use crate::operand::Operand;
 use crate::rows::tail_words;
 use flashd_spec::config::CoreConfig;
+use flashd_spec::isa::Isa;
 use flashd_spec::numerics::Numerics;
 
 /// The bit-exact model of one core for whole workloads: the results of [`Model`] without its steps, and counts.

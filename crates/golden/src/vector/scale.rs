@@ -4,7 +4,6 @@ use super::TILE;
 use super::block::{BlockCore, Outputs, TileWork};
 use super::fa2::{Scale, SoftmaxLanes, State};
 use super::float::{FloatStep, Reach, Scaling};
-use super::isa::{Isa, Kernel};
 use super::layout::Layout;
 use super::operands::{Convert, Decoder, Extent, Survey, convert};
 use super::score::ScoreLanes;
@@ -17,6 +16,7 @@ use crate::result::{PartialState, QueryResult};
 use crate::round::{decode, encode};
 use flashd_spec::config::{Arithmetic, Design};
 use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::isa::{Isa, Kernel};
 
 /// FA2 with float lanes, in vectors of f32. `FLUSH`: the accumulator flushes subnormals.
 pub(crate) struct ScalingCore<const FLUSH: bool> {

@@ -2,7 +2,6 @@
 
 use super::TILE;
 use super::block::{BlockCore, Outputs, TileWork};
-use super::isa::{Isa, Kernel};
 use super::layout::Layout;
 use super::octaves::{Addition, OctaveLanes, State};
 use super::operands::{Survey, convert};
@@ -17,6 +16,7 @@ use crate::result::{PartialState, QueryResult};
 use crate::round::encode;
 use flashd_spec::config::{Arithmetic, Design};
 use flashd_spec::format::Format;
+use flashd_spec::isa::{Isa, Kernel};
 
 /// FA2 `ranged`, in vectors of 32-bit numbers.
 pub(crate) struct Summing {

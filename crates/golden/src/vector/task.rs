@@ -3,7 +3,6 @@
 use super::TILE;
 use super::block::{AnyCore, AnyValues, Source, TileWork};
 use super::dot::{Dots, Unit};
-use super::isa::Isa;
 use super::layout::Layout;
 use super::operands::Survey;
 use super::watch::{Monitor, RESTORE, StepCounts, Steps, Tally};
@@ -13,6 +12,7 @@ use crate::head::Head;
 use crate::parallel::{self, piece};
 use crate::result::QueryResult;
 use crate::rows::tail_words;
+use flashd_spec::isa::Isa;
 use flashd_spec::numerics::Numerics;
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -3,11 +3,11 @@
 use super::TILE;
 use super::block::TileWork;
 use super::fixed::{BlendLanes, BlendStep};
-use super::isa::{Isa, Kernel};
 use super::lse::{Blend, LseLanes, State};
 use super::score::ScoreLanes;
 use crate::block::{BLOCK, Block};
 use crate::model::Model;
+use flashd_spec::isa::{Isa, Kernel};
 
 /// The units before the lanes, and the fixed-point part of the lanes.
 pub(crate) struct Weights {

@@ -1,24 +1,22 @@
-//! Machine code of x86-64: AVX2 in the encoding of three bytes (VEX), AVX-512 in that of four (EVEX), and the few other instructions
-//! around them.
+//! Machine code of x86-64: AVX2 with the three-byte VEX prefix, and the few scalar instructions.
 
-use super::op::{self, Code, EQUAL, LESS, Unit, into_mask};
+use super::op::{self, Opcode};
 
-/// Which registers an instruction works on: xmm, ymm or zmm, of 128, 256 or 512 bits.
+/// Which registers an instruction works on: xmm or ymm, of 128 or 256 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Length {
     X,
     Y,
-    Z,
 }
 
 impl Length {
     /// Words of 32 bits.
-    pub(super) fn words(self) -> u32 {
+    pub(super) const fn words(self) -> u32 {
         4 << self as u32
     }
 }
 
-/// Bytes from where a register points, and so many times the index register, which counts bytes of narrow words.
+/// A base register, an offset in bytes, and a scaled index register, which counts bytes of narrow words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Address {
     pub(super) base: Base,
@@ -27,19 +25,18 @@ pub(super) struct Address {
     pub(super) scale: u8,
 }
 
-/// The registers that code is called with, by the calling convention: where memory starts, and where three parts of it lie that change
-/// places: what registers show that take something at every edge, what they take at the next one, and what that was when logic
-/// settled the last time.
+/// The arguments of the code, by the calling convention: the start of memory, and the buffers of double-buffered registers: Q outputs,
+/// captured values, and values captured by the previous evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     Memory = 7,
-    Shown = 6,
+    Current = 6,
     Next = 2,
-    Before = 1,
+    Previous = 1,
 }
 
 impl Address {
-    /// A word of memory, counted from where the base points.
+    /// A word of memory relative to a base.
     pub(super) fn word(base: Base, place: u32) -> Address {
         Address { base, offset: place as i32 * 4, scale: 0 }
     }
@@ -54,7 +51,7 @@ impl Address {
     }
 }
 
-/// The last operand: a register or what is in memory.
+/// The last operand: a register or memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operand {
     Register(u8),
@@ -64,28 +61,9 @@ pub(super) enum Operand {
 /// The register with the index.
 const INDEX: u8 = 0;
 
-/// The mask register that code uses.
-const MASK: u8 = 1;
-
-/// Truth table of TERNLOG, by the bits of its operands, the first one highest: the third where the second is high, otherwise the first.
-const THIRD_BY_SECOND: u8 = 0xB8;
-
-/// The first, or where the second and third differ.
-const FIRST_OR_DIFFERENT: u8 = 0xF6;
-
-/// What two vectors of zmm are looked at for, element by element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Test {
-    Equal,
-    Less,
-    SignedLess,
-    /// Whether they have a bit in common.
-    Meets,
-}
-
-/// A place in the code that is jumped to or from.
+/// A place in the code.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place(usize);
+pub(super) struct Label(usize);
 
 /// Code that grows.
 #[derive(Default)]
@@ -98,73 +76,34 @@ impl Assembler {
         self.code.extend_from_slice(bytes);
     }
 
-    /// `register, other, operand`, with a byte behind. Compared is as in AVX2, to all ones or none, also in zmm.
+    /// `register, other, operand`, followed by an immediate byte.
     pub(super) fn vector(
         &mut self,
-        code: Code,
+        code: Opcode,
         length: Length,
         register: u8,
         other: u8,
         operand: Operand,
         byte: Option<u8>,
     ) {
-        if length == Length::Z
-            && let Some((compare, kind, back)) = into_mask(code)
-        {
-            self.encoded(compare, length, MASK, other, operand, kind);
-            self.encoded(back, length, register, 0, Operand::Register(MASK), None);
-            return;
-        }
-        self.encoded(code, length, register, other, operand, byte);
-    }
-
-    fn encoded(
-        &mut self,
-        code: Code,
-        length: Length,
-        register: u8,
-        other: u8,
-        operand: Operand,
-        byte: Option<u8>,
-    ) {
-        self.masked(code, length, [register, other], operand, 0);
-        self.code.extend(byte);
-    }
-
-    /// The same without a byte, under a mask register.
-    fn masked(&mut self, code: Code, length: Length, [register, other]: [u8; 2], operand: Operand, mask: u8) {
         let last = match operand {
             Operand::Register(register) => register,
             Operand::Memory(_) => 0,
         };
-        // The fifth bit of the last register is where that of an index is.
-        self.prefix(code, length, [register, other, last], [last >> 4, last >> 3], mask);
+        self.prefix(code, length, [register, other, last], 0);
         match operand {
             Operand::Register(operand) => self.put(&[0xC0 | (register & 7) << 3 | operand & 7]),
             Operand::Memory(address) => self.address(register, address),
         }
+        self.code.extend(byte);
     }
 
-    /// What stands before the operands: EVEX where VEX does not reach, for zmm and registers from 16 on. `x` and `b` are bits of the last
-    /// operand, `mask` is the register that says which elements are meant, if there is one.
-    fn prefix(
-        &mut self,
-        code: Code,
-        length: Length,
-        [register, other, last]: [u8; 3],
-        [x, b]: [u8; 2],
-        mask: u8,
-    ) {
-        let not = |bits: u8, places: u8| (!bits & 1) << places;
-        let first = not(register >> 3, 7) | not(x, 6) | not(b, 5) | code.map;
-        let second = (!other & 15) << 3 | code.prefix;
-        if length < Length::Z && (register | other | last) < 16 {
-            self.put(&[0xC4, first, code.vex_w << 7 | second | (length as u8) << 2, code.number]);
-        } else {
-            let first = first | not(register >> 4, 4);
-            let third = (length as u8) << 5 | not(other >> 4, 3) | mask;
-            self.put(&[0x62, first, code.evex_w << 7 | second | 4, third, code.number]);
-        }
+    /// The prefix and the opcode. `index` is the index register of an operand in memory.
+    fn prefix(&mut self, code: Opcode, length: Length, [register, other, last]: [u8; 3], index: u8) {
+        let not = |register: u8, place: u8| (!register >> 3 & 1) << place;
+        let first = not(register, 7) | not(index, 6) | not(last, 5) | code.map;
+        let second = code.w << 7 | (!other & 15) << 3 | (length as u8) << 2 | code.prefix;
+        self.put(&[0xC4, first, second, code.number]);
     }
 
     fn address(&mut self, register: u8, Address { base, offset, scale }: Address) {
@@ -176,74 +115,29 @@ impl Assembler {
         self.put(&offset.to_le_bytes());
     }
 
-    /// Entries of a table of words of 4 or 8 bytes, by the vector `index`. Except in zmm `mask` is all ones before and spent behind.
+    /// Entries of a table of words of 4 or 8 bytes, by the vector `index`. `mask` is all ones, and the instruction clears it.
     pub(super) fn gather(
         &mut self,
-        code: Code,
+        code: Opcode,
         length: Length,
         [register, index, mask]: [u8; 3],
         table: Address,
         bytes: u8,
     ) {
-        if length == Length::Z {
-            // All elements: kxnorw.
-            self.put(&[0xC5, 0xF4, 0x46, 0xC9]);
-            self.prefix(code, length, [register, index & 16, index], [index >> 3, 0], MASK);
-        } else {
-            self.prefix(code, length, [register, mask, index], [index >> 3, 0], 0);
-        }
+        self.prefix(code, length, [register, mask, 0], index);
         let scale = if bytes == 8 { 3 } else { 2 };
         self.put(&[0x84 | (register & 7) << 3, scale << 6 | (index & 7) << 3 | table.base as u8]);
         self.put(&table.offset.to_le_bytes());
     }
 
-    /// Elements of `register` are those of `then` where `mask` is all ones. In zmm `then` may be in memory.
+    /// Replaces elements of `register` by `then` where `mask` is all ones.
     pub(super) fn blend(&mut self, length: Length, register: u8, then: Operand, mask: u8) {
-        match length {
-            Length::Z => self.vector(op::TERNLOG, length, register, mask, then, Some(THIRD_BY_SECOND)),
-            _ => self.vector(op::BLENDVB, length, register, register, then, Some(mask << 4)),
-        }
-    }
-
-    /// ORs into `all` where `one` is not what is in memory; with `all` itself that is all there is.
-    pub(super) fn or_differences(&mut self, length: Length, [all, one]: [u8; 2], operand: Operand) {
-        if all == one || length < Length::Z {
-            self.vector(op::XOR, length, one, one, operand, None);
-        }
-        match length {
-            _ if all == one => {}
-            Length::Z => self.vector(op::TERNLOG, length, all, one, operand, Some(FIRST_OR_DIFFERENT)),
-            // A shorter vector is zero above.
-            _ => self.vector(op::OR, Length::Y, all, all, Operand::Register(one), None),
-        }
-    }
-
-    /// Looks at two vectors of zmm, for a [choice](Assembler::choose).
-    pub(super) fn compare(&mut self, (test, unit): (Test, Unit), a: u8, b: Operand) {
-        let family = unit.family();
-        let (code, kind) = match test {
-            Test::Equal => (family.compare, Some(EQUAL)),
-            Test::SignedLess => (family.compare, Some(LESS)),
-            Test::Less => (family.compare_unsigned, Some(LESS)),
-            Test::Meets => (family.test_mask, None),
-        };
-        self.encoded(code, Length::Z, MASK, a, b, kind);
-    }
-
-    /// Elements of `then` where the last look found something, and of `otherwise`.
-    pub(super) fn choose(&mut self, unit: Unit, register: u8, otherwise: u8, then: Operand) {
-        self.masked(unit.family().choose, Length::Z, [register, otherwise], then, MASK);
+        self.vector(op::BLENDVB, length, register, register, then, Some(mask << 4));
     }
 
     /// Compares a vector with zero, for a jump.
     pub(super) fn test(&mut self, length: Length, register: u8) {
-        let operand = Operand::Register(register);
-        if length < Length::Z {
-            return self.vector(op::TEST, length, register, 0, operand, None);
-        }
-        self.encoded(op::TEST_MASK, length, MASK, register, operand, None);
-        // kortestw.
-        self.put(&[0xC5, 0xF8, 0x98, 0xC9]);
+        self.vector(op::TEST, length, register, 0, Operand::Register(register), None);
     }
 
     /// The index register is the low word of a vector.
@@ -254,7 +148,7 @@ impl Assembler {
     /// An entry of a table by the index register.
     pub(super) fn entry(&mut self, wide: bool, register: u8, table: Address) {
         let code = if wide { op::MOVQ } else { op::MOVD };
-        self.prefix(code, Length::X, [register, 0, 0], [0, 0], 0);
+        self.prefix(code, Length::X, [register, 0, 0], 0);
         let scale = if wide { 3 } else { 2 };
         self.put(&[0x84 | (register & 7) << 3, scale << 6 | INDEX << 3 | table.base as u8]);
         self.put(&table.offset.to_le_bytes());
@@ -265,7 +159,7 @@ impl Assembler {
     }
 
     /// Adds to the index, and jumps back while it is below the end.
-    pub(super) fn again(&mut self, step: i32, end: i32, start: Place) {
+    pub(super) fn loop_back(&mut self, step: i32, end: i32, start: Label) {
         self.put(&[0x05]);
         self.put(&step.to_le_bytes());
         self.put(&[0x3D]);
@@ -275,18 +169,18 @@ impl Assembler {
         self.put(&(back as i32).to_le_bytes());
     }
 
-    pub(super) fn here(&self) -> Place {
-        Place(self.code.len())
+    pub(super) fn here(&self) -> Label {
+        Label(self.code.len())
     }
 
-    /// A word of memory goes elsewhere, through the index register.
+    /// Copies a word through the index register.
     pub(super) fn copy_word(&mut self, from: Address, to: Address) {
         self.load_index(from);
         self.put(&[0x89]);
         self.address(INDEX, to);
     }
 
-    /// The index register takes a word of memory.
+    /// Loads the index register.
     pub(super) fn load_index(&mut self, from: Address) {
         self.put(&[0x8B]);
         self.address(INDEX, from);
@@ -311,24 +205,24 @@ impl Assembler {
         self.put(&value.to_le_bytes());
     }
 
-    /// A jump, if what was compared is equal or if not, to a place that is [said](Assembler::arrive) later.
-    pub(super) fn jump_if(&mut self, equal: bool) -> Place {
+    /// A jump if a comparison was equal, or if not, to a label [bound](Assembler::bind) later.
+    pub(super) fn jump_if(&mut self, equal: bool) -> Label {
         self.put(&[0x0F, if equal { 0x84 } else { 0x85 }, 0, 0, 0, 0]);
         self.here()
     }
 
-    pub(super) fn jump(&mut self) -> Place {
+    pub(super) fn jump(&mut self) -> Label {
         self.put(&[0xE9, 0, 0, 0, 0]);
         self.here()
     }
 
-    /// What the jump before `from` goes to is here.
-    pub(super) fn arrive(&mut self, from: Place) {
+    /// Binds the target of the jump before `from` to this place.
+    pub(super) fn bind(&mut self, from: Label) {
         let distance = (self.code.len() - from.0) as i32;
         self.code[from.0 - 4..from.0].copy_from_slice(&distance.to_le_bytes());
     }
 
-    /// The end of a function that has used long vectors.
+    /// The epilogue: vzeroupper, ret.
     pub(super) fn finish(&mut self) {
         self.put(&[0xC5, 0xF8, 0x77, 0xC3]);
     }

@@ -1,26 +1,26 @@
 //! Instructions on virtual registers.
 
-use super::assembler::{Address, Length, Test};
-use super::op::{Code, Unit};
+use super::assembler::{Address, Length};
+use super::op::Opcode;
 
 /// A virtual register, written once.
 pub(super) type Virtual = u32;
 
-/// Where a virtual register can be read from memory.
+/// The memory that a virtual register can be reloaded from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Home {
     None,
-    /// All of it as it is.
+    /// The whole vector.
     Whole(Address),
     /// By an instruction.
-    By(Code, Address),
+    By(Opcode, Address),
 }
 
 /// An instruction on virtual registers. The last source may be in memory.
 #[derive(Clone, Debug)]
 pub(super) enum Instruction {
     Two {
-        code: Code,
+        code: Opcode,
         length: Length,
         to: Virtual,
         a: Virtual,
@@ -28,14 +28,14 @@ pub(super) enum Instruction {
         byte: Option<u8>,
     },
     One {
-        code: Code,
+        code: Opcode,
         length: Length,
         to: Virtual,
         a: Virtual,
         byte: Option<u8>,
     },
     Shift {
-        code: Code,
+        code: Opcode,
         kind: u8,
         length: Length,
         to: Virtual,
@@ -49,30 +49,13 @@ pub(super) enum Instruction {
         then: Virtual,
         mask: Virtual,
     },
-    /// Bits of three vectors of zmm, by a table of what each combination comes to; its index has those of the first one on top.
-    Logic {
-        to: Virtual,
-        of: [Virtual; 3],
-        table: u8,
-    },
-    /// Narrow elements of zmm by a test of two others.
-    Choose {
-        unit: Unit,
-        test: Test,
-        a: Virtual,
-        b: Virtual,
-        to: Virtual,
-        then: Virtual,
-        otherwise: Virtual,
-    },
-    /// The upper half of a ymm or zmm.
+    /// The upper half of a ymm.
     High {
-        length: Length,
         to: Virtual,
         a: Virtual,
     },
     Gather {
-        code: Code,
+        code: Opcode,
         length: Length,
         to: Virtual,
         index: Virtual,
@@ -86,7 +69,7 @@ pub(super) enum Instruction {
         table: Address,
     },
     Store {
-        code: Code,
+        code: Opcode,
         length: Length,
         a: Virtual,
         to: Address,
@@ -100,8 +83,6 @@ impl Instruction {
             | Instruction::One { to, .. }
             | Instruction::Shift { to, .. }
             | Instruction::Blend { to, .. }
-            | Instruction::Logic { to, .. }
-            | Instruction::Choose { to, .. }
             | Instruction::High { to, .. }
             | Instruction::Gather { to, .. }
             | Instruction::Entry { to, .. } => Some(to),
@@ -109,23 +90,15 @@ impl Instruction {
         }
     }
 
-    pub(super) fn sources(&self) -> [Option<Virtual>; 4] {
+    pub(super) fn sources(&self) -> [Option<Virtual>; 3] {
         match *self {
-            Instruction::Two { a, b, .. } => [Some(a), Some(b), None, None],
+            Instruction::Two { a, b, .. } => [Some(a), Some(b), None],
             Instruction::One { a, .. }
             | Instruction::Shift { a, .. }
             | Instruction::High { a, .. }
-            | Instruction::Store { a, .. } => [Some(a), None, None, None],
-            Instruction::Blend { otherwise, then, mask, .. } => {
-                [Some(otherwise), Some(then), Some(mask), None]
-            }
-            Instruction::Logic { of: [a, b, c], .. } => [Some(a), Some(b), Some(c), None],
-            Instruction::Choose { a, b, then, otherwise, .. } => {
-                [Some(a), Some(b), Some(then), Some(otherwise)]
-            }
-            Instruction::Gather { index, .. } | Instruction::Entry { index, .. } => {
-                [Some(index), None, None, None]
-            }
+            | Instruction::Store { a, .. } => [Some(a), None, None],
+            Instruction::Blend { otherwise, then, mask, .. } => [Some(otherwise), Some(then), Some(mask)],
+            Instruction::Gather { index, .. } | Instruction::Entry { index, .. } => [Some(index), None, None],
         }
     }
 }

@@ -1,39 +1,34 @@
-//! From the steps of a job to instructions on virtual registers.
+//! Instruction selection: from the steps of a job to instructions on virtual registers.
 //!
-//! A block is one, four, eight or, in zmm, sixteen elements. A word of at most 32 bits is *narrow*: an element of 32 bits. A wider one
-//! is *wide*, an element of 64, and eight or sixteen of them are two parts. One bit is a mask, all ones or none, so that it selects and
-//! joins without being spread first. Bits above the width of a word may be anything as long as nothing reads them: a word is *clean* if
-//! they are zero.
+//! A block is one, four or eight elements. A word of at most 32 bits is *narrow*: an element of 32 bits. A wider one
+//! is *wide*, an element of 64, and eight of them are two parts. One bit is a mask, all ones or none, so that it selects and
+//! joins without being widened first. Bits above the width of a word are undefined: a word is *clean* if they are zero.
 //!
-//! Where most words of a job have at most 16 bits, all of this is half as long: a block is twice as many elements, narrow words have 16
-//! bits and wide ones 32. In memory each of them is 32 bits, and side by side in a vector are those of the first half of the block with
-//! those of the second: of each 32 bits they are the low and the high half. So two shifts and two bitwise instructions bring words
-//! together or apart, where a pack in the order of memory takes several permutations.
+//! Where most words of a job have at most 16 bits, blocks have twice the elements, narrow words have 16 bits and wide ones 32. In memory a
+//! word has 32 bits. Vectors interleave the two halves of a block: one in the low, one in the high half of each 32 bits. So two shifts and
+//! two bitwise instructions convert between the two, where the order of memory would take several permutations.
 
-mod choose;
 mod forms;
 mod memory;
 mod steps;
 mod words;
 
-use super::Machine;
+use super::Target;
 use super::assembler::{Address, Length};
 use super::instruction::{Home, Instruction, Virtual};
-use super::logic;
-use super::op::{Code, Family, Unit};
+use super::op::{Element, Opcode, Opcodes};
 use super::pool::Pool;
 use crate::job::Job;
 use flashd_hwmodel::netlist::{Operator, Step};
 use flashd_spec::bits::ones;
 use rustc_hash::FxHashMap;
 
-/// How many elements a block has.
+/// Elements of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lanes {
     One,
     Four,
     Eight,
-    Sixteen,
 }
 
 impl Lanes {
@@ -49,7 +44,6 @@ impl Lanes {
                 }
             }
             Lanes::Eight => Length::Y,
-            Lanes::Sixteen => Length::Z,
         }
     }
 
@@ -59,20 +53,19 @@ impl Lanes {
             Lanes::One => 1,
             Lanes::Four => 4,
             Lanes::Eight => 8,
-            Lanes::Sixteen => 16,
         }
     }
 
-    /// How many vectors a wide word has.
+    /// Vectors of a wide word.
     pub(super) fn parts(self) -> usize {
-        1 + usize::from(matches!(self, Lanes::Eight | Lanes::Sixteen))
+        1 + usize::from(self == Lanes::Eight)
     }
 }
 
-/// A wide word: its two halves of the block, or twice the same.
+/// A wide word: the two halves of the block, or twice the same.
 type Wide = [Virtual; 2];
 
-/// Which narrow word of a wide one is meant.
+/// A narrow word of a wide one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Low,
@@ -83,7 +76,7 @@ enum Part {
     Either,
 }
 
-/// What is known of the result of a step.
+/// Available forms of the result of a step.
 #[derive(Clone, Default)]
 struct Forms {
     narrow: Option<Virtual>,
@@ -91,13 +84,13 @@ struct Forms {
     /// Both, cut to the width.
     clean_narrow: Option<Virtual>,
     clean_wide: Option<Wide>,
-    /// Of a wide word, its upper half, and whether that is clean.
+    /// The upper half of a wide word, and whether it is clean.
     high: Option<(Virtual, bool)>,
-    /// Of one bit, as a number.
+    /// One bit as a number.
     number: Option<Virtual>,
 }
 
-/// Instructions, and what they work on.
+/// Instructions, and the homes and lengths of their registers.
 pub(super) struct Lowered {
     pub(super) instructions: Vec<Instruction>,
     pub(super) homes: Vec<Home>,
@@ -105,7 +98,7 @@ pub(super) struct Lowered {
 }
 
 impl Lowered {
-    /// How many instructions there are whose result is read.
+    /// The number of instructions, without dead code.
     pub(super) fn instructions(&self) -> usize {
         let mut read = vec![false; self.homes.len()];
         let mut count = 0;
@@ -123,19 +116,18 @@ pub(super) struct Lower<'a> {
     pub(super) job: &'a Job,
     pub(super) pool: &'a mut Pool,
     pub(super) lanes: Lanes,
-    /// How long narrow words are.
-    unit: Unit,
-    codes: &'static Family,
-    /// Addresses move with the index register.
+    /// The size of narrow words.
+    unit: Element,
+    codes: &'static Opcodes,
+    /// Addresses include the index register.
     pub(super) moves: bool,
-    /// With runs beside each other, what lies so is not the elements of a job, but what they are in those runs.
-    pub(super) machine: Machine,
+    pub(super) target: Target,
     out: Lowered,
     forms: Vec<Forms>,
     constants: FxHashMap<(u64, Length), Virtual>,
-    /// Instructions of two vectors, and shifts of one by places of a kind: each of them once.
-    known: FxHashMap<(Code, Length, Virtual, u32, u8), Virtual>,
-    /// How many steps and outputs read each step.
+    /// Value numbers of instructions on two vectors, and of shifts.
+    known: FxHashMap<(Opcode, Length, Virtual, u32, u8), Virtual>,
+    /// The fan-out of each step.
     uses: Vec<u32>,
 }
 
@@ -145,7 +137,7 @@ impl<'a> Lower<'a> {
         job: &'a Job,
         pool: &'a mut Pool,
         moves: bool,
-        (machine, lanes, unit): (Machine, Lanes, Unit),
+        (target, lanes, unit): (Target, Lanes, Element),
     ) -> Lowered {
         let forms = vec![Forms::default(); job.steps.steps.len()];
         let out = Lowered { instructions: Vec::new(), homes: Vec::new(), lengths: Vec::new() };
@@ -155,16 +147,12 @@ impl<'a> Lower<'a> {
         let (constants, known) = (FxHashMap::default(), FxHashMap::default());
         let codes = unit.family();
         let mut this =
-            Lower { job, pool, lanes, unit, codes, moves, machine, out, forms, constants, known, uses };
+            Lower { job, pool, lanes, unit, codes, moves, target, out, forms, constants, known, uses };
         for i in 0..job.steps.steps.len() as u32 {
             this.step(i);
         }
         for (&output, &at) in job.steps.outputs.iter().zip(&job.outputs) {
             this.store(output, at);
-        }
-        if lanes == Lanes::Sixteen {
-            let ones = this.constants.get(&(u64::MAX, Length::Z)).copied();
-            logic::join(&mut this.out.instructions, this.out.homes.len(), ones);
         }
         this.out
     }
@@ -182,11 +170,10 @@ impl<'a> Lower<'a> {
         self.length(true).words() as i32 * 4
     }
 
-    /// The upper half of a vector.
-    fn upper(&mut self, length: Length, a: Virtual) -> Virtual {
-        let half = if length == Length::Z { Length::Y } else { Length::X };
-        let to = self.fresh(Home::None, half);
-        self.out.instructions.push(Instruction::High { length, to, a });
+    /// The upper half of a ymm.
+    fn upper(&mut self, a: Virtual) -> Virtual {
+        let to = self.fresh(Home::None, Length::X);
+        self.out.instructions.push(Instruction::High { to, a });
         to
     }
 
@@ -196,7 +183,7 @@ impl<'a> Lower<'a> {
         self.out.homes.len() as u32 - 1
     }
 
-    fn two(&mut self, code: Code, wide: bool, a: Virtual, b: Virtual) -> Virtual {
+    fn two(&mut self, code: Opcode, wide: bool, a: Virtual, b: Virtual) -> Virtual {
         let length = self.length(wide);
         if let Some(&known) = self.known.get(&(code, length, a, b, 0)) {
             return known;
@@ -207,7 +194,7 @@ impl<'a> Lower<'a> {
         to
     }
 
-    fn both(&mut self, code: Code, a: Wide, b: Wide) -> Wide {
+    fn both(&mut self, code: Opcode, a: Wide, b: Wide) -> Wide {
         let first = self.two(code, true, a[0], b[0]);
         match self.parts() == 1 || (a[0] == a[1] && b[0] == b[1]) {
             true => [first; 2],
@@ -238,7 +225,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    fn one(&mut self, code: Code, length: Length, a: Virtual) -> Virtual {
+    fn one(&mut self, code: Opcode, length: Length, a: Virtual) -> Virtual {
         let to = self.fresh(Home::None, length);
         self.out.instructions.push(Instruction::One { code, length, to, a, byte: None });
         to
@@ -247,8 +234,8 @@ impl<'a> Lower<'a> {
     /// A number in every element.
     fn constant(&mut self, value: u64, wide: bool) -> Virtual {
         let value = match (self.unit, wide) {
-            (Unit::Word, true) => value,
-            (Unit::Half, false) => (value & ones(16)) * 0x0001_0001_0001_0001,
+            (Element::Word, true) => value,
+            (Element::Half, false) => (value & ones(16)) * 0x0001_0001_0001_0001,
             _ => value & ones(32) | value << 32,
         };
         let length = self.length(wide);

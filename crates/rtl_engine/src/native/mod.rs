@@ -1,131 +1,91 @@
-//! Jobs as machine code for processors with AVX2 or AVX-512.
+//! Jobs as machine code for processors with AVX2.
 //!
-//! Made here and not by a library: what is needed are some fifty instructions on vectors of 256 or 512 bits, with a shift by a word of its
-//! own in each element and a blend, in straight pieces of code. The well-kept code generators for Rust know vectors of 128 bits without such
-//! shifts.
+//! The generator needs some fifty instructions on vectors of 256 bits in basic blocks, among them variable shifts and blends. The well-kept
+//! code generators for Rust have vectors of 128 bits without variable shifts.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `jobs` | jobs, and when they are left out |
-//! | `lower` | steps of a job to instructions on virtual registers |
+//! | `strips` | strip-mining, event masks and idle gating |
+//! | `lower` | instruction selection |
 //! | `instruction` | instructions on virtual registers |
-//! | `logic` | bitwise instructions joined, three operands in one |
-//! | `allocate` | virtual registers to those that there are |
+//! | `allocate` | register allocation |
 //! | `op` | the instructions on vectors, on elements of each size |
-//! | `assembler` | instructions to bytes |
-//! | `pool` | constants and tables |
-//! | `registers` | what registers show and capture |
-//! | `beside` | what is different where runs lie beside each other |
+//! | `assembler` | encoding of instructions |
+//! | `pool` | the constant pool |
+//! | `capture` | captures in a single run |
+//! | `batch` | captures in a vector of runs |
 
 mod allocate;
 mod assembler;
-mod beside;
+mod batch;
+mod capture;
 mod instruction;
-mod jobs;
-mod logic;
 mod lower;
 mod op;
 mod pool;
-mod registers;
+mod strips;
 
 use crate::job::Task;
 use crate::memory::Memory;
 use crate::plan::{Plan, SLACK};
-use assembler::{Address, Assembler, Base, Length, Place};
-use beside::Beside;
-use jobs::run;
+use assembler::{Address, Assembler, Base, Label, Length};
+use batch::BatchCapture;
+use capture::commit;
+use flashd_spec::isa::Isa;
 use lower::Lanes;
 use memmap2::{Mmap, MmapMut};
 use pool::Pool;
-use registers::{hold, show};
+use strips::run;
 
-/// Vectors that code can be made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Vectors {
-    /// 256 bits.
-    Avx2,
-    /// 512 bits: AVX-512 with F, BW, DQ and VL.
-    Avx512,
+/// Words of 32 bits in a vector.
+pub(crate) const LANES: u32 = Length::Y.words();
+
+/// Whether this machine runs the code.
+pub(crate) fn is_available() -> bool {
+    Isa::has_avx2()
 }
 
-impl Vectors {
-    /// Those that this machine has, the longest first.
-    pub(crate) fn available() -> Vec<Vectors> {
-        let long = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        match is_x86_feature_detected!("avx2") {
-            true if long => vec![Vectors::Avx512, Vectors::Avx2],
-            true => vec![Vectors::Avx2],
-            false => Vec::new(),
-        }
-    }
-
-    fn longest(self) -> Length {
-        match self {
-            Vectors::Avx2 => Length::Y,
-            Vectors::Avx512 => Length::Z,
-        }
-    }
-
-    /// Runs of a design that lie beside each other: each word of memory is a vector.
-    pub(crate) fn beside(self) -> usize {
-        self.longest().words() as usize
-    }
-}
-
-impl std::fmt::Display for Vectors {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Vectors::Avx2 => "AVX2",
-            Vectors::Avx512 => "AVX-512",
-        })
-    }
-}
-
-/// What code is made for.
+/// The runs and the memory layout that code is generated for.
 #[derive(Clone, Copy)]
-struct Machine {
-    longest: Length,
-    /// Runs beside each other: one, or as many as a vector has words.
+struct Target {
+    /// Runs in a vector: one or [`LANES`].
     runs: u32,
-    /// Of the plan: words that registers hold, and those of them, the first ones, that move at every edge.
-    held: u32,
-    moving: u32,
+    /// See [`Plan`].
+    state: u32,
+    buffered: u32,
 }
 
-impl Machine {
-    fn is_beside(self) -> bool {
+impl Target {
+    fn is_batch(self) -> bool {
         self.runs > 1
     }
 
     /// A word of memory, of all runs.
     fn word(self, place: u32) -> Address {
         let (base, first) = match place {
-            _ if place < self.moving => (Base::Shown, 0),
-            _ if self.is_taken(place) => (Base::Next, self.held),
+            _ if place < self.buffered => (Base::Current, 0),
+            _ if self.is_next_state(place) => (Base::Next, self.state),
             _ => (Base::Memory, 0),
         };
         Address::word(base, (place - first) * self.runs)
     }
 
-    /// Whether a word is what a register takes that moves at every edge.
-    fn is_taken(self, place: u32) -> bool {
-        (self.held..self.held + self.moving).contains(&place)
+    /// Whether a word is a captured value of a double-buffered register.
+    fn is_next_state(self, place: u32) -> bool {
+        (self.state..self.state + self.buffered).contains(&place)
     }
 
-    /// The same word when logic settled the last time.
-    fn before(self, taken: u32) -> Address {
-        Address { base: Base::Before, ..self.word(taken) }
+    /// The same word after the previous evaluation.
+    fn previous(self, place: u32) -> Address {
+        Address { base: Base::Previous, ..self.word(place) }
     }
 
-    /// How a job is cut into blocks.
+    /// The elements of a block of a job.
     fn lanes(self, elements: u32) -> Lanes {
-        match (if self.is_beside() { self.runs } else { elements }, self.longest) {
-            (1, _) => Lanes::One,
-            (2..=4, _) => Lanes::Four,
-            (9.., Length::Z) => Lanes::Sixteen,
+        let elements = if self.is_batch() { self.runs } else { elements };
+        match elements {
+            1 => Lanes::One,
+            2..=4 => Lanes::Four,
             _ => Lanes::Eight,
         }
     }
@@ -134,56 +94,46 @@ impl Machine {
 /// Code for a plan.
 pub(crate) struct Native {
     code: Mmap,
-    /// Where in the code the function for the edge begins.
+    /// The offset of the function for the edge.
     capture: usize,
     /// Words of memory that the code reaches.
     memory: usize,
-    /// The first of those that are what registers take at every edge; by turns with the first ones, where they show it.
-    taken: usize,
-    vectors: Vectors,
+    /// The second buffer of double-buffered registers; the first one begins at 0.
+    next: usize,
 }
 
 impl Native {
-    /// Code for a plan, for a machine that has these vectors, if it lets code be made. `memory` grows to what the code needs.
-    pub(crate) fn new(plan: &Plan, memory: &mut Vec<u32>, vectors: Vectors) -> Option<Native> {
-        Native::of(plan, memory, vectors, 1)
-    }
-
-    /// The same for [so many](Vectors::beside) runs of a design at once: each word of memory is there as often.
-    pub(crate) fn beside(plan: &Plan, memory: &mut Vec<u32>, vectors: Vectors) -> Option<Native> {
-        Native::of(plan, memory, vectors, vectors.beside() as u32)
-    }
-
-    fn of(plan: &Plan, memory: &mut Vec<u32>, vectors: Vectors, runs: u32) -> Option<Native> {
-        if !Vectors::available().contains(&vectors) {
+    /// Code for a plan and a vector of runs, one or [`LANES`]; none if this machine has no AVX2 or does not allow executable memory. `memory`
+    /// grows to the size that the code needs.
+    pub(crate) fn new(plan: &Plan, memory: &mut Vec<u32>, runs: u32) -> Option<Native> {
+        if !is_available() {
             return None;
         }
         let mut code = Assembler::default();
-        let machine = Machine { longest: vectors.longest(), runs, held: plan.held, moving: plan.moving };
-        let mut pool = Pool::new(plan.memory * runs, machine.longest.words());
-        show(&mut code, plan, machine);
+        let target = Target { runs, state: plan.state, buffered: plan.buffered };
+        let mut pool = Pool::new(plan.memory * runs);
+        commit(&mut code, plan, target);
         for task in &plan.tasks {
             match task {
-                Task::Copy(list) if machine.is_beside() => Beside::new(&mut code, machine).copy(list),
+                Task::Copy(list) if target.is_batch() => BatchCapture::new(&mut code, target).copy(list),
                 Task::Copy(list) => {
                     for &(from, to) in list {
-                        code.copy_word(machine.word(from), machine.word(to));
+                        code.copy_word(target.word(from), target.word(to));
                     }
                 }
-                Task::Run(job) => run(&mut code, &mut pool, job, machine),
+                Task::Run(job) => run(&mut code, &mut pool, job, target),
             }
         }
         for &flag in &plan.events {
-            code.store_number(machine.word(flag), 0);
+            code.store_number(target.word(flag), 0);
         }
         code.finish();
         let capture = code.code.len();
-        for held in &plan.registers {
-            match machine.is_beside() {
-                true => {
-                    held.apart().iter().for_each(|held| Beside::new(&mut code, machine).hold(&mut pool, held))
-                }
-                false => hold(&mut code, held, machine),
+        for group in &plan.registers {
+            match target.is_batch() {
+                true => (group.with_shared_enables().iter())
+                    .for_each(|group| BatchCapture::new(&mut code, target).capture(&mut pool, group)),
+                false => capture::capture(&mut code, group, target),
             }
         }
         code.finish();
@@ -192,56 +142,51 @@ impl Native {
         let mut map = MmapMut::map_anon(code.code.len()).ok()?;
         map.copy_from_slice(&code.code);
         let code = map.make_exec().ok()?;
-        let taken = (plan.taken().start * runs) as usize;
-        Some(Native { code, capture, memory: memory.len(), taken, vectors })
+        let next = (plan.next_state().start * runs) as usize;
+        Some(Native { code, capture, memory: memory.len(), next })
     }
 
-    pub(crate) fn vectors(&self) -> Vectors {
-        self.vectors
-    }
-
-    /// Registers show what they captured, and all logic settles.
+    /// Q outputs take the captured values, and all logic settles.
     pub(crate) fn settle(&self, memory: &mut Memory) {
-        let risen = std::mem::take(&mut memory.risen);
-        // Nothing is copied from where registers take it to where they show it: the two change places.
-        memory.turned ^= risen;
-        self.call(0, memory, risen);
+        let clocked = std::mem::take(&mut memory.clocked);
+        memory.swapped ^= clocked;
+        self.call(0, memory, clocked);
     }
 
     pub(crate) fn capture(&self, memory: &mut Memory) {
         self.call(self.capture, memory, false);
-        memory.risen = true;
+        memory.clocked = true;
     }
 
-    /// Calls a function. If the clock has risen since logic settled, what registers took then is where they show it.
+    /// Calls a function. If the clock has risen since logic settled, the previous next state is the current state.
     #[allow(unsafe_code)]
-    fn call(&self, at: usize, memory: &mut Memory, risen: bool) {
+    fn call(&self, at: usize, memory: &mut Memory, clocked: bool) {
         assert!(memory.len() >= self.memory, "memory that the code was made for");
         let start = self.code[at..].as_ptr();
-        let [shown, next] = if memory.turned { [self.taken, 0] } else { [0, self.taken] };
-        let before = if risen { shown } else { next };
+        let [current, next] = if memory.swapped { [self.next, 0] } else { [0, self.next] };
+        let previous = if clocked { current } else { next };
         let all = memory.as_mut_ptr();
-        // SAFETY: at this place begins a function of this calling convention, which `new` has made for a machine that it has looked
-        // at. It only touches `self.memory` words from its first argument on, some of them by the others, which lie in there with as
-        // many words behind them as the code reaches so, and registers that the convention leaves to it.
+        // SAFETY: a function of this calling convention begins here, which `new` generated for a machine with AVX2. It only accesses
+        // `self.memory` words from its first argument on, some of them relative to the other arguments, which are within that range by
+        // at least the offsets of the code, and registers that the caller saves.
         unsafe {
             let function: extern "sysv64" fn(*mut u32, *mut u32, *mut u32, *mut u32) =
                 std::mem::transmute(start);
-            function(all, all.add(shown), all.add(next), all.add(before));
+            function(all, all.add(current), all.add(next), all.add(previous));
         }
     }
 }
 
-/// Jumps past a job if none of the events has happened that it has to run at; the jump.
-fn unless(code: &mut Assembler, when: &[u32], machine: Machine) -> Option<Place> {
-    let (&last, others) = when.split_last()?;
-    let mut happened = Vec::new();
+/// A jump past a job, taken while its event mask is low.
+fn skip_unless(code: &mut Assembler, events: &[u32], target: Target) -> Option<Label> {
+    let (&last, others) = events.split_last()?;
+    let mut active = Vec::new();
     for &flag in others {
-        code.compare_zero(machine.word(flag));
-        happened.push(code.jump_if(false));
+        code.compare_zero(target.word(flag));
+        active.push(code.jump_if(false));
     }
-    code.compare_zero(machine.word(last));
-    let quiet = code.jump_if(true);
-    happened.into_iter().for_each(|place| code.arrive(place));
-    Some(quiet)
+    code.compare_zero(target.word(last));
+    let idle = code.jump_if(true);
+    active.into_iter().for_each(|label| code.bind(label));
+    Some(idle)
 }

@@ -155,7 +155,7 @@ fn same(modules: &Modules, seed: u64) {
     });
 }
 
-/// Of 32 equal instances, as many as the longest vectors have elements of 16 bits, and of a few.
+/// Leaves with 32 instances and more, several blocks, and with few.
 #[test]
 fn leaves_whose_steps_are_drawn() {
     println!("seeds from {SEED:#x}");

@@ -1,4 +1,4 @@
-//! A fault in what was recorded is seen by the comparison.
+//! The comparison detects faults in recorded steps.
 
 use crate::random::{Pair, word};
 use flashd_hwmodel::catalogue::build;
@@ -49,7 +49,7 @@ fn faulty(step: &Step, operand_width: impl Fn(usize) -> u32) -> Option<Step> {
     Some(step)
 }
 
-/// All faults that steps can have: the places and what stands there then.
+/// All faults of steps: the places and the faulty steps.
 fn faults(steps: &Steps) -> Vec<(usize, Step)> {
     let width = |step: &Step, i: usize| steps.steps[step.operands[i] as usize].width;
     let with_place = steps.steps.iter().enumerate();
@@ -61,7 +61,7 @@ const ALL: u32 = 18;
 /// Inputs of more bits that are drawn.
 const DRAWN: usize = 40_000;
 
-/// Whether a leaf computes the same with other steps: for all inputs, for those that were drawn, or not.
+/// Compares two versions of a leaf, for all inputs or for drawn ones.
 fn compare(before: &Steps, after: &Steps, rng: &mut ChaCha8Rng) -> Effect {
     let widths: Vec<Option<u32>> = {
         let places = before.steps.iter().filter_map(|step| match step.operator {
@@ -99,7 +99,7 @@ fn compare(before: &Steps, after: &Steps, rng: &mut ChaCha8Rng) -> Effect {
     if all_same { Effect::NoneDrawn } else { Effect::Some }
 }
 
-/// What a fault does to the outputs of its leaf.
+/// The effect of a fault on the outputs of its leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
     /// Nothing, whatever the inputs are.
@@ -150,7 +150,7 @@ fn a_changed_operator_is_seen() {
             let Some(before) = before.into_inner() else { continue };
             let mut after = before.clone();
             after.steps[place] = step.clone();
-            // With draws of its own, so that the faults stay those of the seed.
+            // From a separate seed, so that the drawn faults stay the same.
             let effect = compare(&before, &after, &mut ChaCha8Rng::seed_from_u64(drawn as u64));
             let was = &before.steps[place];
             unseen
@@ -170,5 +170,5 @@ fn a_changed_operator_is_seen() {
 const ATTEMPTS: u64 = 30;
 const CYCLES: usize = 1500;
 
-/// Faults that change what a leaf computes from inputs that it never has there, as of flags that exclude each other.
+/// Faults that change a leaf only for inputs that do not occur in the design, as with exclusive flags.
 const MOST_UNSEEN: usize = 8;

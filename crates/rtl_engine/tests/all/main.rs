@@ -1,9 +1,9 @@
 //! Everything that is tested about compiled designs, in one program.
 
-mod beside;
+mod barrel_shifter;
+mod batch;
 mod drawn;
 mod faults;
-mod prefix;
+mod prefix_adder;
 mod random;
 mod same;
-mod shift;

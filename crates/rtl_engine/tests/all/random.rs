@@ -16,7 +16,7 @@ pub struct Pair {
     circuit: Circuit,
     compiled: Compiled,
     design: Design,
-    /// Of each port of one bit, in how many of eight cycles it is high.
+    /// In how many of eight cycles each port of one bit is high.
     often: Vec<u32>,
     rng: ChaCha8Rng,
 }

@@ -121,7 +121,7 @@ fn arrays_splits_and_wrappers() {
     }
 }
 
-/// What one run leaves behind is not seen by another of the same program.
+/// Runs of one program do not share state.
 #[test]
 fn another_run_begins_afresh() {
     for seed in 0..12 {

@@ -322,11 +322,7 @@ pub fn player<'a, T: Copy + Into<u64>>(
 ) -> Result<Player<'a>, Box<dyn Error>> {
     let start = Instant::now();
     let circuit = build(config)?;
-    let of_isa = |backend: &Backend| match backend {
-        Backend::Native(vectors) => vectors.to_string() == isa,
-        Backend::Interpreter => true,
-    };
-    let backend = Backend::available().into_iter().find(of_isa).unwrap_or(Backend::Interpreter);
+    let backend = if isa == "baseline" { Backend::Interpreter } else { Backend::best() };
     match engine {
         "rtl" => {
             let core = Compiled::with_backend(&circuit.design(), backend)?;

@@ -1,18 +1,15 @@
-//! The forms of a word: narrow or wide, clean or not, one bit as a mask or as a number; each is made once, when it is read.
+//! The forms of a word: narrow or wide, clean or not, one bit as a mask or as a number. Each is computed once, on demand.
 
-use super::super::assembler::{Address, Length};
+use super::super::assembler::Length;
 use super::super::instruction::{Home, Instruction, Virtual};
-use super::super::op::{self, Code, Unit};
+use super::super::op::{self, Element, Opcode};
 use super::{Lanes, Lower, Part, Wide};
 use crate::job::Source;
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::ones;
 
-/// The order that takes pairs of words apart which two vectors have by turns.
-const UNMIXED: [u64; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
-
 impl Lower<'_> {
-    /// The low bits, as many as a narrow word has; above the width of such a word may be anything.
+    /// The low bits of a word as a narrow word. Bits above its width are undefined.
     pub(super) fn narrow(&mut self, i: u32) -> Virtual {
         let forms = &self.forms[i as usize];
         if let Some(known) = forms.clean_narrow.or(forms.narrow) {
@@ -25,7 +22,7 @@ impl Lower<'_> {
             _ => Part::Low,
         };
         let wide = self.wide(i);
-        let narrow = self.cut(wide, part);
+        let narrow = self.narrowed(wide, part);
         let forms = &mut self.forms[i as usize];
         forms.narrow = Some(narrow);
         if is_alone {
@@ -35,28 +32,23 @@ impl Lower<'_> {
     }
 
     /// Narrow words of wide ones.
-    pub(super) fn cut(&mut self, [a, b]: Wide, part: Part) -> Virtual {
-        if self.unit == Unit::Half {
-            return self.beside_each_other([a, b], part);
+    pub(super) fn narrowed(&mut self, [a, b]: Wide, part: Part) -> Virtual {
+        if self.unit == Element::Half {
+            return self.interleaved([a, b], part);
         }
         let pattern = if part == Part::High { 0xDD } else { 0x88 };
         match self.lanes {
             Lanes::One if part != Part::High => a,
             Lanes::One => self.shift(op::RIGHT, true, a, 32),
             Lanes::Four => {
-                let high = self.upper(Length::Y, a);
+                let high = self.upper(a);
                 self.shuffle(Length::X, [a, high], pattern)
             }
-            Lanes::Eight | Lanes::Sixteen => {
+            Lanes::Eight => {
                 let length = self.length(true);
                 let mixed = self.shuffle(length, [a, b], pattern);
                 if a == b {
                     return mixed;
-                }
-                if length == Length::Z {
-                    let order = Home::Whole(Address::fixed(self.pool.table(&UNMIXED, true)));
-                    let order = self.fresh(order, length);
-                    return self.two(op::PERMQ_BY, true, order, mixed);
                 }
                 let to = self.fresh(Home::None, length);
                 let (code, byte) = (op::PERMQ, Some(0xD8));
@@ -66,8 +58,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Words of 16 bits from two vectors of 32: those of the first one below those of the second.
-    fn beside_each_other(&mut self, [a, b]: Wide, part: Part) -> Virtual {
+    /// Interleaves 16-bit words of two vectors of 32 bits: low halves from the first, high halves from the second.
+    fn interleaved(&mut self, [a, b]: Wide, part: Part) -> Virtual {
         let below = self.constant(ones(16), true);
         let low = match part {
             Part::Alone => a,
@@ -89,7 +81,7 @@ impl Lower<'_> {
         to
     }
 
-    /// The word as wide elements; above its width may be anything.
+    /// The word as wide elements. Bits above its width are undefined.
     pub(super) fn wide(&mut self, i: u32) -> Wide {
         let forms = &self.forms[i as usize];
         if let Some(known) = forms.clean_wide.or(forms.wide) {
@@ -98,12 +90,12 @@ impl Lower<'_> {
         let wide = match (&self.at(i).operator, self.width(i)) {
             (_, 1) => {
                 let mask = self.narrow(i);
-                self.spread_mask(mask)
+                self.widen_mask(mask)
             }
             (&Operator::Constant(value), _) => self.wide_constant(value),
             (&Operator::Input(place), _) => match self.job.sources[place as usize] {
                 // Straight from memory.
-                Source::Each(at) if self.lanes != Lanes::One => {
+                Source::Vector(at) if self.lanes != Lanes::One => {
                     let from = self.address(at, 1);
                     let (length, apart) = (self.length(true), self.apart() / 2);
                     let first = self.fresh(Home::By(op::MOVZXDQ, from), length);
@@ -114,12 +106,12 @@ impl Lower<'_> {
                 }
                 _ => {
                     let narrow = self.narrow(i);
-                    self.spread(narrow)
+                    self.widened(narrow)
                 }
             },
             _ => {
                 let narrow = self.clean(i);
-                self.spread(narrow)
+                self.widened(narrow)
             }
         };
         let forms = &mut self.forms[i as usize];
@@ -128,37 +120,37 @@ impl Lower<'_> {
     }
 
     /// Clean narrow words as wide ones.
-    pub(super) fn spread(&mut self, narrow: Virtual) -> Wide {
+    pub(super) fn widened(&mut self, narrow: Virtual) -> Wide {
         match self.unit {
-            Unit::Word => self.extend(op::MOVZXDQ, narrow),
-            Unit::Half => {
+            Element::Word => self.extend(op::MOVZXDQ, narrow),
+            Element::Half => {
                 let below = self.constant(ones(16), true);
                 [self.two(op::AND, true, narrow, below), self.shift(op::RIGHT, true, narrow, 16)]
             }
         }
     }
 
-    fn spread_mask(&mut self, narrow: Virtual) -> Wide {
+    fn widen_mask(&mut self, narrow: Virtual) -> Wide {
         match self.unit {
-            Unit::Word => self.extend(op::MOVSXDQ, narrow),
-            Unit::Half => {
-                let raised = self.shift(op::LEFT, true, narrow, 16);
-                [raised, narrow].map(|top| self.shift(op::SIGNED_RIGHT, true, top, 16))
+            Element::Word => self.extend(op::MOVSXDQ, narrow),
+            Element::Half => {
+                let shifted_left = self.shift(op::LEFT, true, narrow, 16);
+                [shifted_left, narrow].map(|top| self.shift(op::SIGNED_RIGHT, true, top, 16))
             }
         }
     }
 
-    fn extend(&mut self, code: Code, narrow: Virtual) -> Wide {
+    fn extend(&mut self, code: Opcode, narrow: Virtual) -> Wide {
         let length = self.length(true);
         let first = self.one(code, length, narrow);
         if self.parts() == 1 {
             return [first; 2];
         }
-        let high = self.upper(length, narrow);
+        let high = self.upper(narrow);
         [first, self.one(code, length, high)]
     }
 
-    /// A narrow word with zeros above it; a mask is what it is.
+    /// A narrow word with zeros above it; masks stay.
     pub(super) fn clean(&mut self, i: u32) -> Virtual {
         if let Some(known) = self.forms[i as usize].clean_narrow {
             return known;
@@ -179,7 +171,7 @@ impl Lower<'_> {
             return known;
         }
         let (wide, width) = (self.wide(i), self.width(i));
-        // What became wide from a narrow word is clean.
+        // Zero extension makes clean words.
         let clean = match (self.forms[i as usize].clean_wide, width) {
             (Some(clean), _) => clean,
             (None, width) if width == 2 * self.bits() => wide,
@@ -192,7 +184,7 @@ impl Lower<'_> {
         clean
     }
 
-    /// A narrow word as a number, which one bit is as 0 or 1.
+    /// A narrow word as a number: one bit as 0 or 1.
     pub(super) fn number(&mut self, i: u32) -> Virtual {
         if self.width(i) > 1 {
             return self.clean(i);
@@ -215,7 +207,7 @@ impl Lower<'_> {
         number
     }
 
-    /// The narrow word of which a bit tells whether it is more than zero.
+    /// The narrow word that a bit compares with zero.
     fn any_of(&self, i: u32) -> Option<u32> {
         let step = self.at(i);
         let word = match (&step.operator, &step.operands[..]) {

@@ -1,57 +1,57 @@
-//! What a block reads from memory, and what it puts there.
+//! Loads and stores of a block.
 
 use super::super::assembler::{Address, Length};
 use super::super::instruction::{Home, Instruction};
-use super::super::op::{self, Unit};
+use super::super::op::{self, Element};
 use super::{Lanes, Lower};
 use crate::job::Source;
 use crate::memory::words;
 
 impl Lower<'_> {
     pub(super) fn address(&self, place: u32, scale: u8) -> Address {
-        Address { scale: if self.moves { scale } else { 0 }, ..self.machine.word(place) }
+        Address { scale: if self.moves { scale } else { 0 }, ..self.target.word(place) }
     }
 
     pub(super) fn input(&mut self, i: u32, source: Source) {
-        if self.unit == Unit::Half {
+        if self.unit == Element::Half {
             return self.input_of_32_bits(i, source);
         }
         let wide = self.is_wide(i);
         let (length, apart) = (self.length(wide), self.apart());
-        let machine = self.machine;
-        let home = |code, place| Home::By(code, machine.word(place));
+        let target = self.target;
+        let home = |code, place| Home::By(code, target.word(place));
         match (source, wide, self.lanes) {
-            (Source::Shared(at) | Source::Each(at), false, Lanes::One) => {
+            (Source::Broadcast(at) | Source::Vector(at), false, Lanes::One) => {
                 let narrow = self.fresh(home(op::MOVD, at), Length::X);
                 self.set(i, narrow, true);
             }
-            (Source::Shared(at) | Source::Each(at), true, Lanes::One) => {
+            (Source::Broadcast(at) | Source::Vector(at), true, Lanes::One) => {
                 let wide = self.fresh(home(op::MOVQ, at), Length::X);
                 self.set_wide(i, [wide; 2], true);
             }
-            (Source::Shared(at), false, _) if self.machine.is_beside() => {
-                let narrow = self.fresh(Home::Whole(self.machine.word(at)), length);
+            (Source::Broadcast(at), false, _) if self.target.is_batch() => {
+                let narrow = self.fresh(Home::Whole(self.target.word(at)), length);
                 self.set(i, narrow, true);
             }
-            (Source::Shared(at), true, _) if self.machine.is_beside() => {
-                let from = self.machine.word(at);
+            (Source::Broadcast(at), true, _) if self.target.is_batch() => {
+                let from = self.target.word(at);
                 let first = self.fresh(Home::Whole(from), length);
                 let second = self.fresh(Home::Whole(from.plus(apart)), length);
                 self.set_wide(i, [first, second], true);
             }
-            (Source::Shared(at), false, _) => {
+            (Source::Broadcast(at), false, _) => {
                 let narrow = self.fresh(home(self.codes.broadcast[0], at), length);
                 self.set(i, narrow, true);
             }
-            (Source::Shared(at), true, _) => {
+            (Source::Broadcast(at), true, _) => {
                 let wide = self.fresh(home(self.codes.broadcast[1], at), length);
                 self.set_wide(i, [wide; 2], true);
             }
-            (Source::Each(at), false, _) => {
+            (Source::Vector(at), false, _) => {
                 let narrow = self.fresh(Home::Whole(self.address(at, 1)), length);
                 self.set(i, narrow, true);
             }
-            (Source::Each(at), true, _) => {
+            (Source::Vector(at), true, _) => {
                 let from = self.address(at, 2);
                 let first = self.fresh(Home::Whole(from), length);
                 let second = match self.parts() {
@@ -63,15 +63,15 @@ impl Lower<'_> {
         }
     }
 
-    /// With narrow words of 16 bits, what memory has is wide.
+    /// Narrow words of 16 bits are wide in memory.
     fn input_of_32_bits(&mut self, i: u32, source: Source) {
         let length = self.length(true);
         let all = match source {
-            Source::Shared(at) if self.machine.is_beside() => {
-                [self.fresh(Home::Whole(self.machine.word(at)), length); 2]
+            Source::Broadcast(at) if self.target.is_batch() => {
+                [self.fresh(Home::Whole(self.target.word(at)), length); 2]
             }
-            Source::Shared(at) => {
-                let from = self.machine.word(at);
+            Source::Broadcast(at) => {
+                let from = self.target.word(at);
                 let [narrow, wide] =
                     self.codes.broadcast.map(|code| self.fresh(Home::By(code, from), length));
                 if !self.is_wide(i) {
@@ -79,7 +79,7 @@ impl Lower<'_> {
                 }
                 [wide; 2]
             }
-            Source::Each(at) => {
+            Source::Vector(at) => {
                 let from = self.address(at, 1);
                 [0, self.apart()].map(|part| self.fresh(Home::Whole(from.plus(part)), length))
             }
@@ -93,15 +93,15 @@ impl Lower<'_> {
         let store = match (words(width), self.lanes) {
             (1, Lanes::One) => {
                 let a = self.clean(output);
-                vec![store(op::STORE_D, Length::X, a, self.machine.word(at))]
+                vec![store(op::STORE_D, Length::X, a, self.target.word(at))]
             }
-            (1, _) if self.unit == Unit::Word => {
+            (1, _) if self.unit == Element::Word => {
                 let a = self.clean(output);
                 vec![store(op::STORE_DQU, self.length(false), a, self.address(at, 1))]
             }
             (_, Lanes::One) => {
                 let a = self.clean_wide(output)[0];
-                vec![store(op::STORE_Q, Length::X, a, self.machine.word(at))]
+                vec![store(op::STORE_Q, Length::X, a, self.target.word(at))]
             }
             (size, _) => {
                 let (wide, to) = (self.clean_wide(output), self.address(at, size as u8));

@@ -1,8 +1,8 @@
-//! The instructions of each kind of step: those that compute.
+//! Instructions of arithmetic, logic and comparisons.
 
 use super::super::instruction::Virtual;
-use super::super::op::{self, Code, Unit};
-use super::{Lanes, Lower, Part, Wide};
+use super::super::op::{self, Element, Opcode};
+use super::{Lower, Part, Wide};
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::ones;
 
@@ -70,17 +70,17 @@ impl Lower<'_> {
         of_wide || forms.clean_narrow.is_some() && !self.is_wide(i)
     }
 
-    /// Whether nothing is above the width of a word in its element.
+    /// Whether a word fills its element.
     pub(super) fn is_full(&self, i: u32) -> bool {
         [self.bits(), 2 * self.bits()].contains(&self.width(i))
     }
 
-    fn bitwise(&mut self, i: u32, code: Code, a: u32, b: u32) {
+    fn bitwise(&mut self, i: u32, code: Opcode, a: u32, b: u32) {
         let clean = self.is_clean(a) && self.is_clean(b);
         self.of_two(i, [code, code], a, b, clean || self.width(i) == 1);
     }
 
-    fn of_two(&mut self, i: u32, [narrow, wide]: [Code; 2], a: u32, b: u32, clean: bool) {
+    fn of_two(&mut self, i: u32, [narrow, wide]: [Opcode; 2], a: u32, b: u32, clean: bool) {
         if self.is_wide(i) {
             let (a, b) = (self.wide(a), self.wide(b));
             let result = self.both(wide, a, b);
@@ -94,13 +94,10 @@ impl Lower<'_> {
 
     fn and(&mut self, i: u32, a: u32, b: u32) {
         for (a, b) in [(a, b), (b, a)] {
-            // Where one is a complement, the other one alone keeps the result clean.
+            // AND with a complement is clean if the other operand is.
             if self.at(b).operator == Operator::Not {
                 let clean = self.is_clean(a) || self.width(i) == 1;
                 self.of_two(i, [op::ANDN, op::ANDN], self.at(b).operands[0], a, clean);
-                return;
-            }
-            if self.where_high(i, b, a) {
                 return;
             }
         }
@@ -125,17 +122,17 @@ impl Lower<'_> {
         }
     }
 
-    /// A sum, or a difference with the instructions for either changed round.
-    fn sum(&mut self, i: u32, [codes, opposite]: [[Code; 2]; 2], a: u32, b: u32) {
+    /// A sum, or a difference; `opposite` has the instructions of the other.
+    fn sum(&mut self, i: u32, [codes, opposite]: [[Opcode; 2]; 2], a: u32, b: u32) {
         let clean = self.is_full(i);
         if let Some(bit) = self.bit_of(b) {
-            // As a mask, one bit is zero or minus one.
+            // One bit as a mask is zero or minus one.
             return self.of_two(i, opposite, a, bit, clean);
         }
         self.of_two(i, codes, a, b, clean);
     }
 
-    /// The bit that a word consists of, if nothing is above it.
+    /// The bit that a word is the zero extension of.
     fn bit_of(&self, word: u32) -> Option<u32> {
         match (&self.at(word).operator, &self.at(word).operands[..]) {
             (Operator::Concat, &[high, low]) if self.number_of(high) == Some(0) && self.width(low) == 1 => {
@@ -150,18 +147,18 @@ impl Lower<'_> {
         let clean = width >= wa + wb || self.is_full(i);
         let of_32_bits = if wa <= 15 && wb <= 15 { op::MADDWD } else { op::MULLD };
         if !self.is_wide(i) {
-            let code = if self.unit == Unit::Half { op::MULLW } else { of_32_bits };
+            let code = if self.unit == Element::Half { op::MULLW } else { of_32_bits };
             let (a, b) = (self.number(a), self.number(b));
             let result = self.two(code, false, a, b);
             return self.set_bits(i, result, clean);
         }
         let (x, y) = (self.wide_number(a), self.wide_number(b));
-        if self.unit == Unit::Half {
+        if self.unit == Element::Half {
             let result = self.both(of_32_bits, x, y);
             return self.set_wide(i, result, clean);
         }
         let mut result = self.both(op::MULUDQ, x, y);
-        // The upper words of either, times the lower one of the other; both together are beyond 64 bits.
+        // Cross products of upper and lower words; the product of the upper words exceeds 64 bits.
         for (high, low, is_long) in [(x, y, wa > 32), (y, x, wb > 32)] {
             if is_long {
                 let high = self.shift_both(op::RIGHT, high, 32);
@@ -174,27 +171,31 @@ impl Lower<'_> {
     }
 
     fn shifted(&mut self, i: u32, right: bool, a: u32, by: u32) {
-        let [narrow, wide] = if right { self.codes.right } else { self.codes.left };
         let width = self.width(i);
-        // AVX2 has none for 16 bits.
-        let absent = self.unit == Unit::Half && self.lanes != Lanes::Sixteen;
-        if self.is_wide(i) || self.is_wide(by) || absent {
+        let code = |bits: u32| match (right, bits) {
+            (false, 32) => op::SLLVD,
+            (false, _) => op::SLLVQ,
+            (true, 32) => op::SRLVD,
+            (true, _) => op::SRLVQ,
+        };
+        // AVX2 has no variable shifts of 16 bits.
+        if self.is_wide(i) || self.is_wide(by) || self.unit == Element::Half {
             let a = if right || width == 1 { self.wide_number(a) } else { self.wide(a) };
             let by = self.wide_number(by);
-            let result = self.both(wide, a, by);
+            let result = self.both(code(2 * self.bits()), a, by);
             if self.is_wide(i) {
                 return self.set_wide(i, result, right || self.is_full(i));
             }
-            let result = self.cut(result, Part::Low);
+            let result = self.narrowed(result, Part::Low);
             return self.set_bits(i, result, right || self.is_full(i));
         }
         let a = if right || width == 1 { self.number(a) } else { self.narrow(a) };
         let by = self.number(by);
-        let result = self.two(narrow, false, a, by);
+        let result = self.two(code(self.bits()), false, a, by);
         self.set_bits(i, result, right || self.is_full(i));
     }
 
-    /// A narrow result whose lowest bit is, if it has but one, no mask yet.
+    /// A narrow result; a single bit becomes a mask.
     fn set_bits(&mut self, i: u32, result: Virtual, clean: bool) {
         if self.width(i) > 1 {
             return self.set(i, result, clean);
@@ -211,11 +212,6 @@ impl Lower<'_> {
                 let a = self.narrow(a);
                 self.set(i, a, true);
             }
-            width if value == 0 && width > 1 && width <= self.bits() && self.lanes == Lanes::Sixteen => {
-                let (a, bits) = self.bits_of(a, ones(self.width(a)));
-                let result = self.two(self.codes.disjoint, false, a, bits);
-                self.set(i, result, true);
-            }
             width if width <= self.bits() => {
                 let (a, number) = self.compared(a, value);
                 let result = self.two(self.codes.equal[0], false, a, number);
@@ -229,8 +225,8 @@ impl Lower<'_> {
         }
     }
 
-    /// A narrow word and a number that it may be equal to: where the word comes from, if it has not been cut out yet.
-    pub(super) fn compared(&mut self, a: u32, value: u64) -> (Virtual, Virtual) {
+    /// Operands of a comparison of a narrow word with a number: a slice is compared in place.
+    fn compared(&mut self, a: u32, value: u64) -> (Virtual, Virtual) {
         let step = self.at(a);
         match (&step.operator, &step.operands[..]) {
             (&Operator::Slice(low), &[from]) if !self.is_clean(a) && !self.is_wide(from) => {
@@ -241,14 +237,14 @@ impl Lower<'_> {
         }
     }
 
-    /// The result of a step of one bit, of wide masks.
+    /// A one-bit result from wide masks.
     fn set_mask(&mut self, i: u32, wide: Wide) {
         self.set_wide(i, wide, true);
-        let narrow = self.cut(wide, Part::Either);
+        let narrow = self.narrowed(wide, Part::Either);
         self.set(i, narrow, true);
     }
 
-    /// Turns the result of a step of one bit around.
+    /// Complements the one-bit result of a step.
     fn complement(&mut self, i: u32) {
         let (mask, all) = (self.narrow(i), self.constant(ones(32), false));
         let result = self.two(op::XOR, false, mask, all);
@@ -300,8 +296,8 @@ impl Lower<'_> {
         }
     }
 
-    /// A narrow word with its sign where that of an element is.
-    pub(super) fn on_top(&mut self, word: u32) -> Virtual {
+    /// A narrow word shifted so that its sign is that of its element.
+    fn sign_aligned(&mut self, word: u32) -> Virtual {
         let places = self.bits() - self.width(word);
         if let Some(number) = self.number_of(word) {
             return self.constant(number << places, false);
@@ -312,14 +308,14 @@ impl Lower<'_> {
 
     fn signed_less(&mut self, i: u32, a: u32, b: u32) {
         match self.width(a) {
-            // Of one bit, one is minus one.
+            // A single high bit is minus one.
             1 => {
                 let (a, b) = (self.narrow(a), self.narrow(b));
                 let result = self.two(op::ANDN, false, b, a);
                 self.set(i, result, true);
             }
             width if width <= self.bits() => {
-                let [a, b] = [a, b].map(|x| self.on_top(x));
+                let [a, b] = [a, b].map(|x| self.sign_aligned(x));
                 let result = self.two(self.codes.greater[0], false, b, a);
                 self.set(i, result, true);
             }

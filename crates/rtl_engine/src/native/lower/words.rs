@@ -1,8 +1,8 @@
-//! The instructions of steps that take words apart, join them and choose among them.
+//! Instructions of slices, concatenations, tables and multiplexers.
 
 use super::super::assembler::Address;
 use super::super::instruction::{Home, Instruction, Virtual};
-use super::super::op::{self, Unit};
+use super::super::op::{self, Element};
 use super::{Lanes, Lower, Part, Wide};
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::ones;
@@ -10,7 +10,7 @@ use flashd_spec::bits::ones;
 impl Lower<'_> {
     pub(super) fn slice(&mut self, i: u32, a: u32, low: u32) {
         let (whole, width, bits) = (self.width(a), self.width(i), self.bits());
-        // Above the top of a clean word there is nothing.
+        // Bits above the top of a clean word are zero.
         let reaches = low + width == whole;
         if whole > bits && low + width > bits && low < bits {
             if width == 1 {
@@ -21,10 +21,10 @@ impl Lower<'_> {
             if width > bits {
                 return self.set_wide(i, x, reaches);
             }
-            let x = self.cut(x, Part::Low);
+            let x = self.narrowed(x, Part::Low);
             return self.set(i, x, reaches || width == bits);
         }
-        // In one of the halves of a wide word, or in a narrow one.
+        // In a half of a wide word, or in a narrow word.
         let (x, low, room, is_clean) = match (whole > bits, low >= bits) {
             (true, true) => {
                 let (high, clean) = self.high(a);
@@ -50,7 +50,7 @@ impl Lower<'_> {
         }
         let clean = self.is_clean(a);
         let wide = self.wide(a);
-        let high = (self.cut(wide, Part::High), clean);
+        let high = (self.narrowed(wide, Part::High), clean);
         self.forms[a as usize].high = Some(high);
         high
     }
@@ -59,8 +59,8 @@ impl Lower<'_> {
         let below = self.width(low);
         let mut clean = self.is_clean(high);
         if self.is_wide(i) {
-            if let Some(extended) = self.extended_wide(high, low) {
-                return self.set_wide(i, extended, self.is_full(i));
+            if let Some(sign_extended) = self.sign_extended_wide(high, low) {
+                return self.set_wide(i, sign_extended, self.is_full(i));
             }
             let upper = match (self.number_of(high), self.width(high)) {
                 (Some(0), _) => None,
@@ -82,8 +82,8 @@ impl Lower<'_> {
             };
             return self.set_wide(i, result, clean || self.is_full(i));
         }
-        if let Some(extended) = self.extended(high, low) {
-            return self.set(i, extended, self.is_full(i));
+        if let Some(sign_extended) = self.sign_extended(high, low) {
+            return self.set(i, sign_extended, self.is_full(i));
         }
         let upper = match (self.number_of(high), self.width(high)) {
             (Some(0), _) => None,
@@ -93,9 +93,9 @@ impl Lower<'_> {
                 Some(self.two(op::AND, false, mask, bit))
             }
             (None, _) => {
-                let (raised, is_clean) = self.raised(high, below);
+                let (shifted_left, is_clean) = self.shifted_left(high, below);
                 clean = is_clean;
-                Some(raised)
+                Some(shifted_left)
             }
         };
         let lower = (self.number_of(low) != Some(0)).then(|| self.number(low));
@@ -107,69 +107,55 @@ impl Lower<'_> {
         self.set(i, result, clean || self.is_full(i));
     }
 
-    /// A narrow word so many places up, zeros below, and whether it is clean.
-    fn raised(&mut self, word: u32, places: u32) -> (Virtual, bool) {
+    /// A narrow word shifted left, zeros below, and whether it is clean.
+    fn shifted_left(&mut self, word: u32, places: u32) -> (Virtual, bool) {
         let step = self.at(word);
         let from = step.operands.first().copied().filter(|&from| !self.is_wide(from));
-        let (above, low, clean) = match (&step.operator, from) {
-            // What all bits are needs no shift.
-            // Those of the bit, as the word may have been cut to its width.
-            (Operator::Repeat, Some(bit)) if self.lanes == Lanes::Sixteen => {
-                (self.narrow(bit), places, false)
-            }
-            // Where it comes from it stands higher, over what is cut off: one shift, or none, instead of two.
-            (&Operator::Slice(low), Some(from))
-                if self.width(from) > 1 && (low == places || self.lanes == Lanes::Sixteen) =>
-            {
-                let reaches = low + step.width == self.width(from);
-                (self.narrow(from), low, reaches && self.is_clean(from))
-            }
-            _ => {
-                let clean = self.is_clean(word);
-                let word = self.narrow(word);
-                return (self.shift(op::LEFT, false, word, places), clean);
-            }
-        };
-        let moved = if low > places {
-            self.shift(op::RIGHT, false, above, low - places)
-        } else {
-            self.shift(op::LEFT, false, above, places - low)
-        };
-        // With an OR behind it this is one instruction of three operands, where there are such.
-        let below = self.constant(ones(places), false);
-        (self.two(op::ANDN, false, below, moved), clean)
+        if let (&Operator::Slice(low), Some(from)) = (&step.operator, from)
+            && self.width(from) > 1
+            && low == places
+        {
+            // In place already: a mask replaces two shifts.
+            let reaches = low + step.width == self.width(from);
+            let clean = reaches && self.is_clean(from);
+            let (above, below) = (self.narrow(from), self.constant(ones(places), false));
+            return (self.two(op::ANDN, false, below, above), clean);
+        }
+        let clean = self.is_clean(word);
+        let word = self.narrow(word);
+        (self.shift(op::LEFT, false, word, places), clean)
     }
 
-    /// A narrow word under copies of its own sign, if nothing else reads that: two shifts.
-    fn extended(&mut self, high: u32, low: u32) -> Option<Virtual> {
-        let (from, top, width) = self.extends(high, low)?;
+    /// A narrow sign extension by two shifts, if the sign has no other reader.
+    fn sign_extended(&mut self, high: u32, low: u32) -> Option<Virtual> {
+        let (from, top, width) = self.sign_extension(high, low)?;
         if self.is_wide(from) {
             return None;
         }
         let (from, bits) = (self.narrow(from), self.bits());
-        let raised = self.shift(op::LEFT, false, from, bits - 1 - top);
-        Some(self.shift(op::SIGNED_RIGHT, false, raised, bits - width))
+        let shifted_left = self.shift(op::LEFT, false, from, bits - 1 - top);
+        Some(self.shift(op::SIGNED_RIGHT, false, shifted_left, bits - width))
     }
 
-    /// The same of a word of up to 32 bits; words of 64 bits have no such shift in AVX2.
-    fn extended_wide(&mut self, high: u32, low: u32) -> Option<Wide> {
-        let (from, top, width) = self.extends(high, low)?;
-        if self.unit == Unit::Word {
+    /// The same for wide words of 32 bits. AVX2 has no arithmetic shift of 64 bits.
+    fn sign_extended_wide(&mut self, high: u32, low: u32) -> Option<Wide> {
+        let (from, top, width) = self.sign_extension(high, low)?;
+        if self.unit == Element::Word {
             return None;
         }
-        let raised = if self.is_wide(from) {
+        let shifted_left = if self.is_wide(from) {
             let from = self.wide(from);
             self.shift_both(op::LEFT, from, 31 - top)
         } else {
-            // Each half to the top: what is below it in its element is shifted out again.
+            // Each half is shifted to the top; bits below it are shifted out again.
             let from = self.narrow(from);
             [31 - top, 15 - top].map(|places| self.shift(op::LEFT, true, from, places))
         };
-        Some(self.shift_both(op::SIGNED_RIGHT, raised, 32 - width))
+        Some(self.shift_both(op::SIGNED_RIGHT, shifted_left, 32 - width))
     }
 
-    /// What a word comes from that stands under copies of its own sign, the bit that the sign is there, and the word's width.
-    fn extends(&self, high: u32, low: u32) -> Option<(u32, u32, u32)> {
+    /// The source of a sign-extended word, its sign bit there, and its width.
+    fn sign_extension(&self, high: u32, low: u32) -> Option<(u32, u32, u32)> {
         let sign = match &self.at(high).operator {
             Operator::Repeat if self.uses[high as usize] == 1 => self.at(high).operands[0],
             _ => high,
@@ -196,7 +182,7 @@ impl Lower<'_> {
             let result = self.both(op::AND, mask, all);
             return self.set_wide(i, result, true);
         }
-        // Above the width may be anything: the mask is the word.
+        // Bits above the width are undefined: the mask is the word.
         let mask = self.narrow(bit);
         self.set(i, mask, width == self.bits() || width == 1);
     }
@@ -208,12 +194,12 @@ impl Lower<'_> {
             _ => entries.to_vec(),
         };
         let wide = self.is_wide(i);
-        // What is behind the last element may be anything; no element may read what is behind the table.
+        // Lanes past the last element are undefined, and may not read past the end of the table.
         let last = self.constant(entries.len() as u64 - 1, false);
         let mut number = if self.is_wide(index) {
-            // Beyond a narrow word is beyond the table.
+            // An index beyond a narrow word is past the end of the table.
             let whole = self.clean_wide(index);
-            let (narrow, high) = (self.cut(whole, Part::Low), self.cut(whole, Part::High));
+            let (narrow, high) = (self.narrowed(whole, Part::Low), self.narrowed(whole, Part::High));
             let zero = self.constant(0, false);
             let inside = self.two(self.codes.equal[0], false, high, zero);
             self.blend(false, inside, narrow, last)
@@ -221,19 +207,15 @@ impl Lower<'_> {
             self.number(index)
         };
         let reaches = self.width(index) >= self.bits() || ones(self.width(index)) >= entries.len() as u64;
-        let permutes = self.lanes == Lanes::Sixteen && entries.len() <= MOST_PERMUTED;
-        if reaches || self.lanes != Lanes::One && !permutes {
+        if reaches || self.lanes != Lanes::One {
             number = self.two(self.codes.min, false, number, last);
-        }
-        if permutes {
-            return self.permuted(i, number, &entries);
         }
         let table = Address::fixed(self.pool.table(&entries, width > 32));
         let gather =
             |to, index, code, length, bytes| Instruction::Gather { code, length, to, index, table, bytes };
         let length = self.length(wide);
-        if self.unit == Unit::Half {
-            let result = self.spread(number).map(|index| {
+        if self.unit == Element::Half {
+            let result = self.widened(number).map(|index| {
                 let to = self.fresh(Home::None, length);
                 self.out.instructions.push(gather(to, index, op::GATHERDD, length, 4));
                 to
@@ -256,7 +238,7 @@ impl Lower<'_> {
                 self.out.instructions.push(gather(first, number, op::GATHERDQ, length, 8));
                 let mut second = first;
                 if self.parts() > 1 {
-                    let high = self.upper(length, number);
+                    let high = self.upper(number);
                     second = self.fresh(Home::None, length);
                     self.out.instructions.push(gather(second, high, op::GATHERDQ, length, 8));
                 }
@@ -265,50 +247,27 @@ impl Lower<'_> {
         }
     }
 
-    /// Entries of a small table: sixteen words of it are a vector that the index permutes, which takes a fraction of a gather.
-    fn permuted(&mut self, i: u32, index: Virtual, entries: &[u64]) {
-        let low = self.chosen(index, entries, 0);
-        if !self.is_wide(i) {
-            return self.set(i, low, true);
+    pub(super) fn select(&mut self, i: u32, condition: u32, then: u32, otherwise: u32) {
+        let clean = self.is_clean(then) && self.is_clean(otherwise) || self.width(i) == 1;
+        if self.is_wide(i) {
+            let (mask, then, otherwise) = (self.wide(condition), self.wide(then), self.wide(otherwise));
+            let first = self.blend(true, mask[0], then[0], otherwise[0]);
+            let second = match self.parts() == 1 || [mask, then, otherwise].iter().all(|x| x[0] == x[1]) {
+                true => first,
+                false => self.blend(true, mask[1], then[1], otherwise[1]),
+            };
+            return self.set_wide(i, [first, second], clean);
         }
-        let bits = self.bits();
-        let high = self.chosen(index, entries, bits);
-        let (low, high) = (self.spread(low), self.spread(high));
-        let high = self.shift_both(op::LEFT, high, bits);
-        let result = self.both(op::OR, low, high);
-        self.set_wide(i, result, true);
+        let (then, otherwise) = (self.narrow(then), self.narrow(otherwise));
+        let mask = self.narrow(condition);
+        let result = self.blend(false, mask, then, otherwise);
+        self.set(i, result, clean);
     }
 
-    /// The words of the entries that begin at a bit.
-    fn chosen(&mut self, index: Virtual, entries: &[u64], bit: u32) -> Virtual {
-        let mut parts = Vec::new();
-        let (bits, each) = (self.bits(), self.unit.each() as usize);
-        let permuted = PERMUTED * each;
-        for part in entries.chunks(permuted) {
-            let mut words: Vec<u64> = part.iter().map(|entry| entry >> bit & ones(bits)).collect();
-            words.resize(permuted, 0);
-            let of_memory = |words: &[u64]| words.iter().rev().fold(0, |all, word| all << bits | word);
-            let words: Vec<u64> = words.chunks(each).map(of_memory).collect();
-            let table = Home::Whole(Address::fixed(self.pool.table(&words, false)));
-            let table = self.fresh(table, self.length(false));
-            parts.push(self.two(self.codes.permute, false, index, table));
-        }
-        // The bits above those that permute choose among the parts.
-        let mut place = permuted.ilog2();
-        while parts.len() > 1 {
-            let top = self.shift(op::LEFT, false, index, bits - 1 - place);
-            let mask = self.shift(op::SIGNED_RIGHT, false, top, bits - 1);
-            let pairs = parts.chunks(2).map(|pair| match *pair {
-                [first, second] => self.blend(false, mask, second, first),
-                _ => pair[0],
-            });
-            parts = pairs.collect();
-            place += 1;
-        }
-        parts[0]
+    fn blend(&mut self, wide: bool, mask: Virtual, then: Virtual, otherwise: Virtual) -> Virtual {
+        let length = self.length(wide);
+        let to = self.fresh(Home::None, length);
+        self.out.instructions.push(Instruction::Blend { length, to, otherwise, then, mask });
+        to
     }
 }
-
-/// Words of memory that one instruction permutes, and the entries for which a few of them are less than a gather.
-const PERMUTED: usize = 16;
-const MOST_PERMUTED: usize = 64;

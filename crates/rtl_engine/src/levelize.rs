@@ -1,23 +1,23 @@
-//! Which instances can only run behind which others.
+//! Levelization: the order in which instances are evaluated.
 
 use crate::CompileError;
 use crate::network::{Instance, Kind, Network};
 use flashd_hwmodel::netlist::Steps;
 use rustc_hash::FxHashMap;
 
-/// How many instances each one waits for in a row. A leaf that feeds itself, by way of another one, through different outputs is taken apart first.
-pub(crate) fn levels(network: &mut Network) -> Result<Vec<u32>, CompileError> {
-    match try_levels(network) {
+/// The topological level of each instance. Leaves on a false loop, through different outputs of one leaf, are split first.
+pub(crate) fn levelize(network: &mut Network) -> Result<Vec<u32>, CompileError> {
+    match try_levelize(network) {
         Ok(levels) => Ok(levels),
         Err(stuck) => {
-            take_apart(network, &stuck);
-            try_levels(network).map_err(|_| CompileError::Loop)
+            split_outputs(network, &stuck);
+            try_levelize(network).map_err(|_| CompileError::Loop)
         }
     }
 }
 
-/// The levels, or the instances that have none.
-fn try_levels(network: &Network) -> Result<Vec<u32>, Vec<usize>> {
+/// The levels, or the instances on loops and after them.
+fn try_levelize(network: &Network) -> Result<Vec<u32>, Vec<usize>> {
     let mut from = vec![usize::MAX; network.widths.len()];
     for (i, instance) in network.instances.iter().enumerate() {
         instance.outputs.iter().for_each(|&net| from[net as usize] = i);
@@ -51,8 +51,8 @@ fn try_levels(network: &Network) -> Result<Vec<u32>, Vec<usize>> {
     Err((0..waits.len()).filter(|&i| waits[i] > 0).collect())
 }
 
-/// Makes each output of some instances an instance of its own, with the inputs that it needs.
-fn take_apart(network: &mut Network, stuck: &[usize]) {
+/// Splits instances into one for each output, with the inputs that it needs.
+fn split_outputs(network: &mut Network, stuck: &[usize]) {
     let mut parts: FxHashMap<usize, Vec<(usize, Vec<u32>)>> = FxHashMap::default();
     let mut added = Vec::new();
     for &i in stuck {
@@ -62,8 +62,8 @@ fn take_apart(network: &mut Network, stuck: &[usize]) {
             let steps = kinds[kind].steps.clone();
             let part = |&output: &u32| {
                 let (steps, places) =
-                    crate::network::packed(&Steps { outputs: vec![output], ..steps.clone() });
-                kinds.push(Kind { steps, rest: None });
+                    crate::network::compact(&Steps { outputs: vec![output], ..steps.clone() });
+                kinds.push(Kind { steps, gating: None });
                 (kinds.len() - 1, places)
             };
             steps.outputs.iter().map(part).collect()

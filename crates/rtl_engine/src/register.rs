@@ -2,33 +2,42 @@
 
 /// Registers under one control.
 #[derive(Clone, Debug)]
-pub(crate) struct Held {
-    /// Where what they take is, and where it goes.
-    pub(crate) d: Taken,
+pub(crate) struct RegisterGroup {
+    /// The D inputs, and the words that capture them.
+    pub(crate) d: DataInput,
     pub(crate) next: u32,
-    /// Words of memory for all of them.
+    /// Words of memory of the group.
     pub(crate) words: u32,
     pub(crate) enable: Option<Enable>,
     pub(crate) gate: Option<u32>,
-    /// The place of the reset, and the value then, in bits.
+    /// The place of the reset, and the reset value, in bits.
     pub(crate) reset: Option<(u32, u64)>,
     /// A register has one word of memory or two.
     pub(crate) wide: bool,
-    /// The flag that is high from an edge at which they take something until logic has settled behind it.
+    /// The event flag: high from an edge with a capture until logic has settled after it.
     pub(crate) event: Option<u32>,
 }
 
-/// What registers take something under.
+/// Clock enables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Enable {
-    /// One word for all of them.
+    /// One word for the group.
     Shared(u32),
-    /// One after another, and so is what they take; such registers have no reset.
+    /// A vector: one word for each register. These registers have no reset.
     Each(u32),
 }
 
-impl Held {
-    /// How many registers there are.
+/// Where D inputs are.
+#[derive(Clone, Debug)]
+pub(crate) enum DataInput {
+    /// Adjacent, from this word on.
+    Vector(u32),
+    /// Word by word.
+    Words(Vec<u32>),
+}
+
+impl RegisterGroup {
+    /// The number of registers.
     pub(crate) fn elements(&self) -> u32 {
         self.words / self.size()
     }
@@ -38,7 +47,7 @@ impl Held {
         1 + u32::from(self.wide)
     }
 
-    /// The words that have to be high, if they are the same for all of them.
+    /// The words that all have to be high for a capture, apart from enables of single registers.
     pub(crate) fn controls(&self) -> impl Iterator<Item = u32> + use<> {
         let shared = match self.enable {
             Some(Enable::Shared(enable)) => Some(enable),
@@ -47,14 +56,14 @@ impl Held {
         self.gate.into_iter().chain(shared)
     }
 
-    /// The same registers without enables that are beside each other: each alone under its own.
-    pub(crate) fn apart(&self) -> Vec<Held> {
-        let (Some(Enable::Each(enable)), Taken::Each(d)) = (self.enable, &self.d) else {
+    /// The registers as groups with a shared enable: with a vector of enables, a group for each register.
+    pub(crate) fn with_shared_enables(&self) -> Vec<RegisterGroup> {
+        let (Some(Enable::Each(enable)), DataInput::Vector(d)) = (self.enable, &self.d) else {
             return vec![self.clone()];
         };
         let size = self.size();
-        let one = |i| Held {
-            d: Taken::Each(d + i * size),
+        let one = |i| RegisterGroup {
+            d: DataInput::Vector(d + i * size),
             next: self.next + i * size,
             words: size,
             enable: Some(Enable::Shared(enable + i)),
@@ -62,13 +71,4 @@ impl Held {
         };
         (0..self.elements()).map(one).collect()
     }
-}
-
-/// Where it is what registers take.
-#[derive(Clone, Debug)]
-pub(crate) enum Taken {
-    /// One after another.
-    Each(u32),
-    /// Word by word.
-    Words(Vec<u32>),
 }

@@ -1,16 +1,16 @@
-//! Steps made simpler: constants folded, equal ones shared, what takes words apart and joins them seen through.
+//! Simplification of steps: value numbering, constant folding, and peephole rules, also through slices and concatenations.
 
-mod prefix;
-mod shift;
+mod barrel_shifter;
+mod prefix_adder;
 
+use barrel_shifter::Shifted;
 use flashd_hwmodel::netlist::{Operands, Operator, Step, Steps};
 use flashd_hwmodel::word::{Num, Word};
 use flashd_spec::bits::ones;
 use rustc_hash::FxHashMap;
-use shift::Shifted;
 use smallvec::SmallVec;
 
-/// What a step computes from numbers.
+/// Evaluates a step.
 pub(crate) fn compute(step: &Step, operands: &[Num]) -> Num {
     let (a, b) = (operands.first().copied(), operands.get(1).copied());
     let (a, b) = (a.unwrap_or(Num::new(1, 0)), b.unwrap_or(Num::new(1, 0)));
@@ -66,7 +66,7 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// The steps to these outputs, without those that nothing reads.
+    /// The steps of these outputs, without dead code.
     pub(crate) fn finish(self, outputs: Vec<u32>) -> Steps {
         let mut read = vec![false; self.steps.len()];
         outputs.iter().for_each(|&output| read[output as usize] = true);
@@ -85,7 +85,7 @@ impl Builder {
         Steps { steps, outputs: outputs.into_iter().map(|output| now[output as usize]).collect() }
     }
 
-    /// A step, or what it comes to.
+    /// Adds a step, or finds a known equal one.
     pub(crate) fn push(&mut self, operator: Operator, operands: &[u32], width: u32) -> u32 {
         let step = Step { operator, operands: operands.into(), width };
         if !operands.is_empty()
@@ -131,7 +131,7 @@ impl Builder {
 
     fn simpler(&mut self, step: &Step) -> Option<u32> {
         let Step { operator, operands, width } = step;
-        let (width, all) = (*width, ones(*width));
+        let width = *width;
         if let (Operator::Xor, &[half, carries]) = (operator, &operands[..])
             && let Some(summands) = self.summands(half, carries)
         {
@@ -161,47 +161,24 @@ impl Builder {
                 let both = self.push(other, &[a, b], 1);
                 Some(self.push(Operator::Not, &[both], 1))
             }
-            (Operator::And, &[a, b]) => match () {
-                () if self.is(a, 0) || self.is(b, all) || a == b => Some(a),
-                () if self.is(b, 0) || self.is(a, all) => Some(b),
-                () => None,
-            },
-            (Operator::Or, &[a, b]) => match () {
-                () if self.is(b, 0) || self.is(a, all) || a == b => Some(a),
-                () if self.is(a, 0) || self.is(b, all) => Some(b),
-                () => None,
-            },
-            (Operator::Xor, &[a, b]) => match () {
-                () if self.is(b, 0) => Some(a),
-                () if self.is(a, 0) => Some(b),
-                () if a == b => Some(self.constant(width, 0)),
-                () if self.is(b, all) => Some(self.push(Operator::Not, &[a], width)),
-                () if self.is(a, all) => Some(self.push(Operator::Not, &[b], width)),
-                () => None,
-            },
+            (Operator::And | Operator::Or | Operator::Xor, &[a, b]) => self.bitwise(operator, [a, b], width),
             (Operator::Add, &[a, b]) if self.is(a, 0) => Some(b),
             (Operator::Add | Operator::Sub | Operator::ShiftLeft | Operator::ShiftRight, &[a, b])
                 if self.is(b, 0) =>
             {
                 Some(a)
             }
-            (Operator::ShiftLeft, &[a, b]) => {
+            (Operator::ShiftLeft | Operator::ShiftRight, &[a, b]) => {
                 let places = self.number(b)?.value();
                 if places >= u64::from(width) {
                     return Some(self.constant(width, 0));
                 }
-                let kept = self.push(Operator::Slice(0), &[a], width - places as u32);
-                let zeros = self.constant(places as u32, 0);
-                Some(self.push(Operator::Concat, &[kept, zeros], width))
-            }
-            (Operator::ShiftRight, &[a, b]) => {
-                let places = self.number(b)?.value();
-                if places >= u64::from(width) {
-                    return Some(self.constant(width, 0));
-                }
-                let kept = self.push(Operator::Slice(places as u32), &[a], width - places as u32);
-                let zeros = self.constant(places as u32, 0);
-                Some(self.push(Operator::Concat, &[zeros, kept], width))
+                let places = places as u32;
+                let (left, zeros) = (*operator == Operator::ShiftLeft, self.constant(places, 0));
+                let low = if left { 0 } else { places };
+                let kept = self.push(Operator::Slice(low), &[a], width - places);
+                let parts = if left { [kept, zeros] } else { [zeros, kept] };
+                Some(self.push(Operator::Concat, &parts, width))
             }
             (Operator::Repeat, &[a]) if width == 1 => Some(a),
             (Operator::Select, &[condition, then, otherwise]) => {
@@ -209,6 +186,27 @@ impl Builder {
             }
             _ => None,
         }
+    }
+
+    /// Identities of AND, OR and XOR with constants and equal operands.
+    fn bitwise(&mut self, operator: &Operator, [a, b]: [u32; 2], width: u32) -> Option<u32> {
+        let all = ones(width);
+        let (neutral, absorbing) = match operator {
+            Operator::And => (all, Some(0)),
+            Operator::Or => (0, Some(all)),
+            _ => (0, None),
+        };
+        for (a, b) in [(a, b), (b, a)] {
+            if self.is(b, neutral) {
+                return Some(a);
+            }
+            match absorbing {
+                Some(value) if self.is(b, value) => return Some(b),
+                None if self.is(b, all) => return Some(self.push(Operator::Not, &[a], width)),
+                _ => {}
+            }
+        }
+        (a == b).then(|| if absorbing.is_some() { a } else { self.constant(width, 0) })
     }
 
     fn slice(&mut self, a: u32, low: u32, width: u32) -> Option<u32> {
@@ -241,7 +239,7 @@ impl Builder {
         }
     }
 
-    /// `a + b` without its lowest bit, where both have a bit of their own there: the sum of what is above, and of a carry.
+    /// `a + b` without its lowest bit, where both are concatenations with a lowest bit: the sum of the upper parts and a carry.
     fn with_carry(&mut self, a: u32, b: u32) -> Option<u32> {
         let width = self.width(a) - 1;
         let ([a, low_of_a], [b, low_of_b]) = (self.above_a_bit(a)?, self.above_a_bit(b)?);
@@ -255,7 +253,7 @@ impl Builder {
         Some(self.push(Operator::Add, &[sum, carry], width))
     }
 
-    /// What stands above the lowest bit of a word that is joined there, and that bit.
+    /// The parts of a concatenation with a lowest bit.
     fn above_a_bit(&mut self, word: u32) -> Option<[u32; 2]> {
         let Step { operator, operands, width } = self.steps[word as usize].clone();
         match (operator, &operands[..]) {
@@ -267,7 +265,7 @@ impl Builder {
         }
     }
 
-    /// `{a[i:j], a[j-1:k]}` as `a[i:k]`, and constants beside each other as one.
+    /// `{a[i:j], a[j-1:k]}` as `a[i:k]`, and adjacent constants as one.
     fn joined(&mut self, high: u32, low: u32, width: u32) -> Option<u32> {
         let (above, below) = (self.steps[high as usize].clone(), self.steps[low as usize].clone());
         match (&above.operator, &below.operator) {
@@ -320,7 +318,7 @@ impl Builder {
         }
     }
 
-    /// What two steps are the complements of, if both are.
+    /// The operands, if both steps are complements.
     fn complements(&self, a: u32, b: u32) -> Option<[u32; 2]> {
         let of = |step: u32| match &self.steps[step as usize] {
             Step { operator: Operator::Not, operands, .. } => Some(operands[0]),
@@ -349,14 +347,14 @@ impl Builder {
     }
 }
 
-/// The same steps, simpler: as few as the engine has to do.
+/// Simplifies steps.
 pub fn simplified(steps: &Steps) -> Steps {
     let mut builder = Builder::default();
     let outputs = append(&mut builder, steps, |builder, place, width| builder.input(place, width));
     builder.finish(outputs)
 }
 
-/// Appends steps to a list, inputs being what `input` gives for their places and widths; what the outputs are there.
+/// Appends steps to a list, with `input` for the inputs, and returns the outputs.
 pub(crate) fn append(
     builder: &mut Builder,
     steps: &Steps,

@@ -1,4 +1,4 @@
-//! Runs beside each other are what each is alone.
+//! Runs in a batch behave as single runs.
 
 use crate::random::words;
 use flashd_hwmodel::rtl::Circuit;
@@ -70,7 +70,7 @@ fn same(circuit: &Circuit, runs: usize, backend: Backend, cycles: usize) {
 }
 
 #[test]
-fn runs_beside_each_other_are_what_each_is_alone() {
+fn runs_in_a_batch_behave_as_single_runs() {
     println!("seed {SEED:#x}");
     for backend in Backend::available() {
         for format in [Format::BF16, Format::FP8_E4M3] {
@@ -78,7 +78,7 @@ fn runs_beside_each_other_are_what_each_is_alone() {
                 let circuit = catalogue::build(&config).expect("a valid configuration");
                 same(&circuit, 11, backend, 60);
             }
-            // Rows of whole blocks of words, and what is left.
+            // Rows of whole blocks of words, and a partial block.
             let circuit = catalogue::build(&CoreConfig::new(Design::FlashD, 35, format))
                 .expect("a valid configuration");
             same(&circuit, 35, backend, 20);

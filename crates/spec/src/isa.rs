@@ -1,7 +1,6 @@
 //! Vector instructions, chosen when the program runs: one binary serves every machine.
 //!
-//! A kernel is plain Rust over arrays of [`crate::block::BLOCK`] lanes. It is compiled once for each set of
-//! instructions, and the compiler vectorises it; no code is written for one set alone.
+//! A [`Kernel`] is plain Rust over arrays of lanes. It is compiled once for each set of instructions, and the compiler vectorises it.
 
 use std::fmt;
 
@@ -22,45 +21,62 @@ enum Set {
 }
 
 /// Work that is compiled for every set of instructions. `run` and all that it calls must be `#[inline(always)]`.
-pub(crate) trait Kernel {
+pub trait Kernel {
+    /// The result of the work.
     type Output;
 
     /// Does the work. `FMA`: the machine multiplies and adds in one instruction.
     fn run<const FMA: bool>(self) -> Self::Output;
 }
 
+impl Set {
+    /// All of them, the widest first.
+    const ALL: &[Set] = &[
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx512,
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx2,
+        Set::Plain,
+    ];
+
+    fn is_available(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => {
+                Set::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512cd")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            Set::Plain => true,
+        }
+    }
+}
+
 impl Isa {
     /// The set with the widest vectors of this machine.
     pub fn best() -> Isa {
-        Isa::available()[0]
+        Isa(Set::ALL.iter().copied().find(|set| set.is_available()).unwrap_or(Set::Plain))
     }
 
     /// All sets that this machine has, the widest first.
     pub fn available() -> Vec<Isa> {
-        let mut sets = Vec::new();
-        #[cfg(target_arch = "x86_64")]
-        {
-            let wide = is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512cd")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl");
-            let fma = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-            if wide && fma {
-                sets.push(Isa(Set::Avx512));
-            }
-            if fma {
-                sets.push(Isa(Set::Avx2));
-            }
-        }
-        sets.push(Isa(Set::Plain));
-        sets
+        Set::ALL.iter().copied().filter(|set| set.is_available()).map(Isa).collect()
+    }
+
+    /// Whether this machine has AVX2.
+    pub fn has_avx2() -> bool {
+        Isa::best().0 != Set::Plain
     }
 
     /// Runs a kernel with these instructions.
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code)]
-    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+    pub fn run<K: Kernel>(self, kernel: K) -> K::Output {
         #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma")]
         fn avx512<K: Kernel>(kernel: K) -> K::Output {
             kernel.run::<true>()
@@ -70,7 +86,7 @@ impl Isa {
             kernel.run::<true>()
         }
         match self.0 {
-            // SAFETY: only `available` makes this value, after it has found the instructions.
+            // SAFETY: only `best` and `available` make this value, after they have found the instructions.
             Set::Avx512 => unsafe { avx512(kernel) },
             // SAFETY: the same.
             Set::Avx2 => unsafe { avx2(kernel) },
@@ -80,7 +96,7 @@ impl Isa {
 
     /// Runs a kernel with these instructions.
     #[cfg(not(target_arch = "x86_64"))]
-    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+    pub fn run<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
             Set::Plain => kernel.run::<false>(),
         }

@@ -1,24 +1,24 @@
-//! Barrel shifters seen as shifts.
+//! Idiom recognition: barrel shifters become shifts.
 //!
 //! [`shift_right_filled`](flashd_hwmodel::arith::fixed::shift_right_filled) and
 //! [`shift_right_sticky`](flashd_hwmodel::word::Word::shift_right_sticky) describe a choice for each bit of the amount, as hardware has
 //! them. A processor shifts by any amount at once: with ones shifted in where the complement has zeros, and with the sticky bit from a
-//! comparison of the word with what comes of shifting it back. What is looked for are choices between a word and the same word as one of
-//! these functions moves it, built anew and compared: what differs anywhere is left as it is.
+//! comparison of the word with the result shifted back. The pattern is a choice between a word and the same word as shifted by a stage of
+//! these functions, built anew and compared: any other choice stays.
 
 use super::Builder;
 use flashd_hwmodel::netlist::Operator;
 
-/// What happens to the two ends of a word that is shifted right.
+/// The two ends of a right shift.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
     /// A bit is shifted in.
     Filled(u32),
-    /// Zeros are shifted in; what is shifted out goes into the lowest bit.
+    /// Zeros are shifted in; bits shifted out set the sticky bit.
     Sticky,
 }
 
-/// A word that is shifted: which one, by a word.
+/// A recognised shift: the word and the amount.
 #[derive(Clone, Copy)]
 pub(super) struct Shifted {
     ends: Ends,
@@ -44,7 +44,7 @@ impl Builder {
         })
     }
 
-    /// What has been shifted so far, and by what: in one stage or more.
+    /// The word and the amount of the stages so far.
     fn before(&mut self, ends: Ends, word: u32) -> Option<(u32, u32)> {
         if let Some(shifted) = self.shifts.get(&word).filter(|shifted| shifted.ends == ends) {
             return Some((shifted.base, shifted.amount));
@@ -59,8 +59,8 @@ impl Builder {
         let result = match ends {
             Ends::Filled(fill) => {
                 let fill = self.push(Operator::Repeat, &[fill], width);
-                let turned = self.push(Operator::Xor, &[base, fill], width);
-                let shifted = self.push(Operator::ShiftRight, &[turned, amount], width);
+                let swapped = self.push(Operator::Xor, &[base, fill], width);
+                let shifted = self.push(Operator::ShiftRight, &[swapped, amount], width);
                 self.push(Operator::Xor, &[shifted, fill], width)
             }
             Ends::Sticky => {
@@ -77,14 +77,14 @@ impl Builder {
         result
     }
 
-    /// By how many places one word is another one moved; a power of two.
+    /// The distance, a power of two, if one word is the other shifted.
     fn stage(&mut self, ends: Ends, moved: u32, word: u32) -> Option<u32> {
         let width = self.width(word);
         let mut powers = (0..=width.ilog2()).map(|i| 1 << i).filter(|&places| places < width);
         powers.find(|&places| self.moved(ends, word, places) == moved)
     }
 
-    /// A word moved by so many places, as a stage does it.
+    /// A word shifted by a stage.
     fn moved(&mut self, ends: Ends, word: u32, places: u32) -> u32 {
         let left = self.width(word) - places;
         let (incoming, kept) = match ends {
@@ -108,7 +108,7 @@ impl Builder {
         self.push(Operator::Concat, &[incoming, kept], places + left)
     }
 
-    /// An amount with one bit more on top, which stands for so many places; none if there is one already.
+    /// An amount with another bit, of weight `places`; none if it has this bit already.
     fn with_bit(&mut self, amount: Option<u32>, bit: u32, places: u32) -> Option<u32> {
         let (place, below) = (places.ilog2(), amount.map_or(0, |amount| self.width(amount)));
         let between = place.checked_sub(below)?;
