@@ -1,12 +1,10 @@
 //! GTKWave's fast signal trace.
 //!
-//! The crate `wavefst` writes head, geometry and hierarchy, and has the parts of blocks of changes. Blocks are put together here: its
-//! writer keeps each value three times, as text, packed and encoded, and compresses chains by a library that knows nothing of them; with
-//! it a recording took three times as long and was larger. (`fst-writer` compresses with LZ4 alone, which finds what repeats and leaves
-//! the rest, here numbers that are new in every cycle, as it is; `fstapi` wraps GTKWave's C, which packs with zlib.)
+//! The crate `wavefst` writes head, geometry and hierarchy, and encodes the parts of blocks of changes. The blocks are assembled here: its
+//! writer takes one change at a time, copies each value three times, and took 1.5 times the processor time. (`fst-writer` compresses with
+//! LZ4 alone.)
 
 mod blocks;
-mod deflate;
 mod pack;
 
 use super::PERIOD_NS;

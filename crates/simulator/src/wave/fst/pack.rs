@@ -1,35 +1,28 @@
-//! Blocks of changes, packed and written by a thread of their own.
-//!
-//! Compressing takes more time than all else of a recording together, so some more threads help with each block.
+//! Compresses blocks of changes and writes them, in a thread of its own.
 
 use super::super::sink::Kind;
 use super::blocks::{Block, Chain};
-use super::deflate::Deflate;
 use super::failed;
+use rayon::prelude::*;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Error, Result, Write};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::thread::{Builder, JoinHandle, available_parallelism};
+use std::thread::{Builder, JoinHandle};
 use wavefst::block::{
-    ChainIndexEntry, encode_chain_index_dyn_alias2, encode_frame_section, encode_time_section,
+    ChainIndexEntry, encode_chain_index_dyn_alias2, encode_chain_payload, encode_frame_section,
+    encode_time_section,
 };
 use wavefst::encoding::encode_varint;
 use wavefst::{BlockType, PackType};
 
-/// Chains of no more bytes are left as they are.
-const SMALL: usize = 32;
-/// How hard the lists of times and of first values are compressed.
+/// The fastest level of zlib.
 const LEVEL: u32 = 1;
-
-/// Most threads that compress: with four the run itself is what takes longest.
-const THREADS: usize = 4;
 
 /// The file, and how many blocks of changes are in it.
 type Written = (BufWriter<File>, u64);
 
-/// Packs blocks and writes them behind each other.
+/// Packs and writes blocks.
 pub(super) struct Packer {
     /// One block is packed while the next one is filled.
     sender: Option<SyncSender<Block>>,
@@ -39,7 +32,7 @@ pub(super) struct Packer {
 }
 
 impl Packer {
-    /// What is in the file already is what stands before the blocks.
+    /// Writes blocks to the end of a file.
     pub(super) fn start(out: BufWriter<File>) -> Result<Packer> {
         let (sender, blocks) = sync_channel(1);
         let (back, empty) = channel();
@@ -76,12 +69,10 @@ impl Drop for Packer {
 }
 
 fn write_all(mut out: BufWriter<File>, blocks: &Receiver<Block>, back: &Sender<Block>) -> Result<Written> {
-    let threads = available_parallelism().map_or(1, usize::from).min(THREADS);
-    let mut deflates: Vec<Deflate> = (0..threads).map(|_| Deflate::default()).collect();
     let (mut bytes, mut count) = (Vec::new(), 0);
     while let Ok(block) = blocks.recv() {
         bytes.clear();
-        pack(&block, &mut deflates, &mut bytes)?;
+        pack(&block, &mut bytes)?;
         out.write_all(&bytes)?;
         count += 1;
         // The recording may have ended.
@@ -91,7 +82,7 @@ fn write_all(mut out: BufWriter<File>, blocks: &Receiver<Block>, back: &Sender<B
 }
 
 /// A block as it is in the file, with its kind and length in front.
-fn pack(block: &Block, deflates: &mut [Deflate], out: &mut Vec<u8>) -> Result<()> {
+fn pack(block: &Block, out: &mut Vec<u8>) -> Result<()> {
     out.push(BlockType::VcDataDynAlias2 as u8);
     // The length is known last.
     out.extend([0; 8]);
@@ -108,7 +99,7 @@ fn pack(block: &Block, deflates: &mut [Deflate], out: &mut Vec<u8>) -> Result<()
     out.extend(frame.payload);
     encode_varint(block.chains.len() as u64, out);
     out.push(PackType::Zlib.marker());
-    let index = put_chains(block, deflates, out)?;
+    let index = put_chains(block, out)?;
     let index = encode_chain_index_dyn_alias2(&index).map_err(failed)?;
     out.extend_from_slice(&index);
     out.extend((index.len() as u64).to_be_bytes());
@@ -134,7 +125,7 @@ fn put_first(kind: Kind, value: Option<u64>, out: &mut Vec<u8>) {
 }
 
 /// The chains, each in front of it its length if it is compressed; where each of them is.
-fn put_chains(block: &Block, deflates: &mut [Deflate], out: &mut Vec<u8>) -> Result<Vec<ChainIndexEntry>> {
+fn put_chains(block: &Block, out: &mut Vec<u8>) -> Result<Vec<ChainIndexEntry>> {
     let start = out.len();
     let chains = &block.chains;
     // Chains that are the same, as of flags in step, are written once. Of those of one length and kind, all are compared.
@@ -151,42 +142,14 @@ fn put_chains(block: &Block, deflates: &mut [Deflate], out: &mut Vec<u8>) -> Res
             }
         }
     }
-    for ((place, chain), compressed) in own.iter().zip(compress(&own, deflates)?) {
+    let encode =
+        |&(_, chain): &(usize, &Chain)| encode_chain_payload(PackType::Zlib, &chain.bytes, Some(LEVEL));
+    let encoded: Vec<_> = own.par_iter().map(encode).collect();
+    for ((place, _), encoded) in own.iter().zip(encoded) {
+        let (length, bytes) = encoded.map_err(failed)?;
         index[*place] = ChainIndexEntry::Data { offset: (out.len() - start) as u64 };
-        let length = if compressed.is_some() { chain.bytes.len() } else { 0 };
-        encode_varint(length as u64, out);
-        out.extend_from_slice(compressed.as_deref().unwrap_or(&chain.bytes));
+        encode_varint(length, out);
+        out.extend(bytes);
     }
     Ok(index)
-}
-
-/// Chains as they are compressed, by a thread for each memory; nothing for one that is left as it is.
-fn compress(chains: &[(usize, &Chain)], deflates: &mut [Deflate]) -> Result<Vec<Option<Vec<u8>>>> {
-    let next = AtomicUsize::new(0);
-    let work = |deflate: &mut Deflate| {
-        let mut done = Vec::new();
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some((_, chain)) = chains.get(place) else { return done };
-            if chain.bytes.len() > SMALL {
-                let compressed = deflate.compress(&chain.bytes, chain.kind.bytes());
-                done.push((place, compressed.map(<[u8]>::to_vec)));
-            }
-        }
-    };
-    let work = &work;
-    let mut all = vec![None; chains.len()];
-    let Some((own, others)) = deflates.split_first_mut() else { return Ok(all) };
-    std::thread::scope(|scope| {
-        // Where there is no thread, the others do its work.
-        let start =
-            |deflate| Builder::new().name("pack".into()).spawn_scoped(scope, move || work(deflate)).ok();
-        let helpers: Vec<_> = others.iter_mut().filter_map(start).collect();
-        let mut done = work(own);
-        for helper in helpers {
-            done.extend(helper.join().map_err(|_| Error::other("a thread that packs the wave has failed"))?);
-        }
-        done.into_iter().for_each(|(place, compressed)| all[place] = compressed);
-        Ok(all)
-    })
 }
