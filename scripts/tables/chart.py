@@ -47,7 +47,8 @@ def bars(table, columns, series):
         lines += _panel(TOP + n * (PANEL + GAP), title, groups, series)
     step = (WIDTH - LEFT - RIGHT) / len(first)
     lines += [_text(LEFT + (i + 0.5) * step, height - BELOW, label) for i, label in enumerate(first)]
+    entry = max(90, 30 + 7 * max(map(len, series.values())))
     for j, words in enumerate(series.values()):
-        lines.append(f'<rect x="{LEFT + 90 * j}" y="{height - 20}" width="12" height="12" fill="{COLOURS[j]}"/>')
-        lines.append(_text(LEFT + 90 * j + 18, height - 10, words, "start"))
+        lines.append(f'<rect x="{LEFT + entry * j}" y="{height - 20}" width="12" height="12" fill="{COLOURS[j]}"/>')
+        lines.append(_text(LEFT + entry * j + 18, height - 10, words, "start"))
     return "\n".join([*lines, "</svg>", ""])

@@ -20,6 +20,7 @@ CYCLES = {16: 1600, 64: 1600, 256: 800}
 KEYS = (512, 4096, 65536)
 LIMITS = (1.05, 1.1, 1.25)
 """Limits of the geometric mean of errors over those that the formats cost; 1.1 is the rule's."""
+CLOCKS = ("slow", "1.25 of FA2's shortest", "FA2's shortest")
 SIZED = ("bf16", "fp8-e4m3", "int8")
 COLUMNS = ["FLASH-D um2", "pJ", "with glitches", "FA2 um2", "pJ", "with glitches", "saved: area", "energy", "with glitches"]
 
@@ -69,10 +70,9 @@ def formats(context):
     return by_length(context, asap7(context), 4, LENGTHS)
 
 
-def chart(table):
-    """A chart of that table."""
-    columns = ((len(table.columns) - 3, "area that FLASH-D saves, %"), (len(table.columns) - 1, "energy with glitches that it saves, %"))
-    return bars(table, columns, {str(d): f"d = {d}" for d in LENGTHS})
+def chart(series):
+    """Draws a table of COLUMNS, a bar for each of its second labels."""
+    return lambda table: bars(table, ((len(table.columns) - 3, "area that FLASH-D saves, %"), (len(table.columns) - 1, "energy with glitches that it saves, %")), series)
 
 
 def osu018(context):
@@ -102,7 +102,7 @@ def clocks(context):
         own_fast, *fast = [shortest(f) for f in context.flashd(f"ppa --d 16 {asap7(context)} --cycles 0", cores=cores)]
         # A mapping for a clock need not find what a mapping for speed finds.
         least = min(fast) * 1.01
-        for clock, ns in (("slow", 4.0), ("1.25 of FA2's shortest", 1.25 * least), ("FA2's shortest", least)):
+        for clock, ns in zip(CLOCKS, (4.0, 1.25 * least, least)):
             ns = round(ns + 0.005, 2)
             own, other = measured(context, flags, 16, ns, asap7(context), others)
             table.add([name, clock], [number(ns, places(2)), number(own_fast, places(2)), *cells_of(own, other)])

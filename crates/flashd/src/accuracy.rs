@@ -91,13 +91,12 @@ pub fn run(args: &AccuracyArgs) -> Result<(), Failure> {
     let mut written = Vec::new();
     for (flag, path) in drawings {
         let Some(path) = path else { continue };
-        let svg = match (flag, &result.lengths, &result.traces) {
+        let chart = match (flag, &result.lengths, &result.traces) {
             ("--svg", Some(lengths), _) => chart::lengths(lengths),
             (_, _, Some(traces)) => chart::rows(&traces.formats),
             _ => continue,
         };
-        let svg = svg.map_err(|e| Failure::input(format!("{flag}: {e}")))?;
-        written.push(output::write(flag, path, svg.as_bytes())?);
+        written.push(output::draw(flag, path, &[chart])?);
     }
     match args.json {
         true => print_json(&result),

@@ -1,6 +1,6 @@
 //! `flashd explore`.
 
-pub(crate) mod chart;
+mod chart;
 mod parts;
 mod points;
 mod report;
@@ -52,8 +52,7 @@ pub fn run(args: &ExploreArgs) -> Result<(), Failure> {
     let mut written: Vec<PathBuf> = Vec::new();
     let write = |flag: &str, path: &Path, text: String| output::write(flag, path, text.as_bytes());
     if let Some(path) = &args.svg {
-        let svg = chart::draw(&exploration).map_err(|e| Failure::input(format!("--svg: {e}")))?;
-        written.push(write("--svg", path, svg)?);
+        written.push(output::draw("--svg", path, &chart::charts(&exploration))?);
     }
     if let Some(path) = json_file {
         let text = serde_json::to_string_pretty(&exploration)

@@ -1,6 +1,7 @@
 //! What the program says: results, tables, failures.
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
+use flashd_chart::Chart;
 use flashd_files::AtomicFile;
 use flashd_generator::{GenerateError, GeneratedFile};
 use std::fmt::Display;
@@ -104,6 +105,12 @@ pub fn check_writable(flag: &str, path: &Path) -> Result<(), Failure> {
 /// Writes a file that a flag names.
 pub fn write(flag: &str, path: &Path, contents: &[u8]) -> Result<PathBuf, Failure> {
     flashd_files::write(path, contents).map_err(|e| unwritable(flag, path, e))
+}
+
+/// Draws charts into the file that a flag names.
+pub fn draw(flag: &str, path: &Path, charts: &[Chart]) -> Result<PathBuf, Failure> {
+    let drawing = flashd_chart::svg(charts).map_err(|e| Failure::input(format!("{flag}: {e}")))?;
+    write(flag, path, drawing.as_bytes())
 }
 
 /// Writes files into the folder that a flag names.

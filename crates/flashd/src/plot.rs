@@ -1,10 +1,10 @@
-//! Drawings (SVG).
+//! Drawings of tables (SVG).
 
+use flashd_chart::{Axis, Body, Chart, ChartError, Ink, Panel, Series, svg};
 use flashd_hwmodel::pwl_report::unit;
 use flashd_spec::format::Format;
 use flashd_spec::pwl::Function;
 use flashd_spec::pwl::exact;
-use plotters::prelude::*;
 
 /// Operands over which a function is drawn.
 fn domain(function: Function) -> (f64, f64) {
@@ -19,7 +19,7 @@ fn domain(function: Function) -> (f64, f64) {
 
 /// A table over its exact function, and the error below. The hardware's result is that of the unit in fp32,
 /// so that the table's own error shows, not a format's rounding.
-pub fn table(function: Function, segments: u32) -> Result<String, Box<dyn std::error::Error>> {
+pub fn table(function: Function, segments: u32) -> Result<String, ChartError> {
     let (lo, hi) = domain(function);
     let compute = unit(function, Format::FP32, segments);
     let points: Vec<(f64, f64, f64)> = (0..=1600)
@@ -29,49 +29,24 @@ pub fn table(function: Function, segments: u32) -> Result<String, Box<dyn std::e
             exact(function, x as f64).map(|e| (x as f64, e, y))
         })
         .collect();
-    let bounds = |values: &mut dyn Iterator<Item = f64>| {
-        let (a, b) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
-        let margin = ((b - a) * 0.05).max(1e-12);
-        (a - margin)..(b + margin)
+    let curve = |name: &str, ink, width, y: fn(&(f64, f64, f64)) -> f64| Series {
+        width,
+        points: points.iter().map(|point| (point.0, y(point))).collect(),
+        ..Series::line(name, ink)
     };
-    let mut svg = String::new();
-    {
-        let root = SVGBackend::with_string(&mut svg, (900, 700)).into_drawing_area();
-        root.fill(&WHITE)?;
-        let (upper, lower) = root.split_vertically(430);
-        let mut chart = ChartBuilder::on(&upper)
-            .caption(format!("{}, {segments} segments", function.name()), ("sans-serif", 22))
-            .margin(12)
-            .x_label_area_size(30)
-            .y_label_area_size(70)
-            .build_cartesian_2d(lo..hi, bounds(&mut points.iter().map(|p| p.1)))?;
-        chart.configure_mesh().light_line_style(WHITE).draw()?;
-        chart
-            .draw_series(LineSeries::new(points.iter().map(|p| (p.0, p.1)), BLACK.stroke_width(4)))?
-            .label("exact")
-            .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], BLACK.stroke_width(4)));
-        chart
-            .draw_series(LineSeries::new(points.iter().map(|p| (p.0, p.2)), ORANGE.stroke_width(2)))?
-            .label("piecewise linear")
-            .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], ORANGE.stroke_width(2)));
-        chart.configure_series_labels().background_style(WHITE).border_style(BLACK).draw()?;
-        let mut chart = ChartBuilder::on(&lower)
-            .margin(12)
-            .x_label_area_size(30)
-            .y_label_area_size(70)
-            .build_cartesian_2d(lo..hi, bounds(&mut points.iter().map(|p| p.2 - p.1)))?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .y_labels(5)
-            .y_label_formatter(&|y| format!("{y:.1e}"))
-            .y_desc("error")
-            .x_desc("x")
-            .draw()?;
-        chart.draw_series(LineSeries::new(points.iter().map(|p| (p.0, p.2 - p.1)), BLUE))?;
-        root.present()?;
-    }
-    Ok(svg)
+    let panel = |y: &str, series| Panel {
+        x: Axis::linear("x"),
+        y: Axis::linear(y),
+        title: String::new(),
+        body: Body::Curves(series),
+    };
+    let functions =
+        vec![curve("exact", Ink::BLACK, 4, |p| p.1), curve("piecewise linear", Ink::nth(1), 2, |p| p.2)];
+    let errors = vec![curve("", Ink::nth(0), 1, |p| p.2 - p.1)];
+    svg(&[Chart {
+        title: format!("{}, {segments} segments", function.name()),
+        columns: 1,
+        panels: vec![panel(function.name(), functions), panel("error", errors)],
+        ..Chart::default()
+    }])
 }
-
-const ORANGE: RGBColor = RGBColor(230, 120, 0);

@@ -32,7 +32,7 @@ pub fn run(args: &PpaArgs) -> Result<(), Failure> {
         }
     };
     let mut written = Vec::new();
-    let drawing = |e: report::DrawingError| Failure::input(e.to_string());
+    let drawing = |e: flashd_chart::ChartError| Failure::input(e.to_string());
     if let Some(folder) = &args.svg {
         let charts = report::charts(&figures.cores).map_err(drawing)?;
         let files: Vec<GeneratedFile> =

@@ -4,17 +4,15 @@ mod chart;
 mod report;
 
 use crate::cli::SkipsArgs;
-use crate::output::{Failure, print, print_json, unwritable};
+use crate::output::{Failure, check_writable, draw, print, print_json};
 use crate::progress::Work;
 use crate::sample;
-use flashd_files::AtomicFile;
 use flashd_study::By;
 use flashd_study::skips::worst::{COUNTS, StreamHolds, WorstCase, on_streams, worst_case};
 use flashd_study::skips::{GroupHolds, PAPER_HELD, Rule, default_rules, default_worst_rules, group, measure};
 use flashd_study::{Head, Heads};
 use rayon::prelude::*;
 use serde::Serialize;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 /// What is measured on recorded heads.
@@ -58,15 +56,12 @@ pub fn run(args: &SkipsArgs) -> Result<(), Failure> {
         return Err(Failure::input("--limit: a percentage of max|v|, above 0, is needed"));
     }
     // The results come later: find out now where they cannot be written.
-    let svg = match &args.svg {
-        Some(path) => Some((AtomicFile::create(path).map_err(|e| unwritable("--svg", path, e))?, path)),
-        None => None,
-    };
+    if let Some(path) = &args.svg {
+        check_writable("--svg", path)?;
+    }
     let skips = on_heads(args, &rules)?;
-    if let Some((mut file, path)) = svg {
-        let drawing = chart::draw(&skips, &rules).map_err(|e| Failure::input(format!("--svg: {e}")))?;
-        file.write_all(drawing.as_bytes()).map_err(|e| unwritable("--svg", path, e))?;
-        file.commit().map_err(|e| unwritable("--svg", path, e))?;
+    if let Some(path) = &args.svg {
+        draw("--svg", path, &[chart::chart(&skips, &rules)])?;
     }
     match args.json {
         true => print_json(&skips),

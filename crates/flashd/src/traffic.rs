@@ -5,9 +5,8 @@ mod chart;
 mod report;
 
 use crate::cli::TrafficArgs;
-use crate::output::{Failure, print, print_json, unwritable};
+use crate::output::{Failure, check_writable, draw, print, print_json};
 use crate::progress::Work;
-use flashd_files::AtomicFile;
 use flashd_golden::family::{
     Blocks, Counted, Counts, Operation, Problem, Row, Sizes, Tensor, flash_attention2_blocks,
     flash_attention2_blocks_formula, hold_weights, scores, standard, standard_formula, tiled, tiled_formula,
@@ -21,7 +20,6 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::Write as _;
 
 use bytes::Bytes;
 
@@ -125,10 +123,9 @@ pub fn run(args: &TrafficArgs) -> Result<(), Failure> {
         check_size(source)?;
     }
     let tilings = tilings(args, &sources)?;
-    let svg = match &args.svg {
-        Some(path) => Some(AtomicFile::create(path).map_err(|e| unwritable("--svg", path, e))?),
-        None => None,
-    };
+    if let Some(path) = &args.svg {
+        check_writable("--svg", path)?;
+    }
     let points = measure(&sources, &tilings, threshold);
     for p in &points {
         let differ = [&p.standard, &p.flash_attention, &p.streamed].iter().any(|m| m.counted != m.formula);
@@ -140,11 +137,8 @@ pub fn run(args: &TrafficArgs) -> Result<(), Failure> {
         }
     }
     let mut text = report::text(&points);
-    if let (Some(mut file), Some(path)) = (svg, &args.svg) {
-        let drawing = chart::accesses(&points).map_err(|e| Failure::input(format!("--svg: {e}")))?;
-        file.write_all(drawing.as_bytes()).map_err(|e| unwritable("--svg", path, e))?;
-        file.commit().map_err(|e| unwritable("--svg", path, e))?;
-        text += &format!("\n{}", path.display());
+    if let Some(path) = &args.svg {
+        text += &format!("\n{}", draw("--svg", path, &[chart::accesses(&points)])?.display());
     }
     match args.json {
         true => print_json(&points),

@@ -1,10 +1,11 @@
 //! The HTML page.
 
-use super::charts::{Chart, DrawingError, Measure, charts};
+use super::charts::{Chart, Measure, charts};
 use super::compare::{CLOCKS_DIFFER, Compared, Pair, area_saving, energy_saving, glitch_saving, groups};
 use super::page::{commands, details, element, page, table};
 use super::tables::{self, ReportTable, significant};
 use crate::figures::{CoreFigures, Measurements};
+use flashd_chart::ChartError;
 
 /// How the figures of a report can be made again; the command line is not known here.
 #[derive(Clone, Debug)]
@@ -19,7 +20,7 @@ pub struct Commands {
 ///
 /// # Errors
 /// If a chart cannot be drawn.
-pub fn html(measured_cores: &Measurements, how: &Commands) -> Result<String, DrawingError> {
+pub fn html(measured_cores: &Measurements, how: &Commands) -> Result<String, ChartError> {
     let figures = measured_cores.cores.as_slice();
     let groups = groups(figures);
     let charts = charts(figures)?;

@@ -10,11 +10,10 @@ mod charts;
 pub mod compare;
 mod html;
 mod input;
-mod layout;
 pub mod page;
 pub mod tables;
 
-pub use charts::{Chart, DrawingError, Measure, charts};
+pub use charts::{Chart, Measure, charts};
 pub use html::{Commands, html};
 pub use input::{join, read};
 
