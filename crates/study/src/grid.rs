@@ -117,17 +117,6 @@ pub fn variants_like(core: &CoreConfig) -> Vec<CoreConfig> {
     all.map(|variant| in_formats_of(variant, core)).filter(|variant| variant.validate().is_ok()).collect()
 }
 
-/// Configurations for the table of all variants: each with default lanes, then the
-/// fixed-point ones with lanes of each of `widths`.
-pub fn variants_with_lanes(d: usize, format: Format, widths: &[LaneBits]) -> Vec<CoreConfig> {
-    let mut all = CoreConfig::variants(d, format);
-    let fixed: Vec<CoreConfig> = all.iter().filter(|core| core.has_fixed_lanes()).cloned().collect();
-    for &lane in widths {
-        all.extend(fixed.iter().map(|core| CoreConfig { lane: Some(lane), ..core.clone() }));
-    }
-    all
-}
-
 /// A grid file: a JSON list of objects with fields of a configuration, as in `configs`. A field may be a list, which
 /// stands for each of its elements; an object with several lists stands for all combinations. The vector length is left
 /// out. An entry without `format` is for every format asked for, one with it for that format only.
