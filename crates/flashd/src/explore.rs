@@ -7,14 +7,13 @@ mod report;
 mod sets;
 
 use crate::cli::ExploreArgs;
-use crate::measure::check_clock;
 use crate::output::{self, Failure, print, print_json};
 use crate::progress::{Phase, Plan, on_all_processors, rates};
 use crate::sample;
 use flashd_spec::config::CoreConfig;
 use flashd_study::equal;
 use parts::HeadsOf;
-pub use parts::{FlowOf, Known, Outcome, Part, Worker};
+pub use parts::{FlowOf, Known, Part, Worker};
 use points::{CorePoint, Exploration, FormatResult};
 pub use points::{Cost, Measured};
 use sets::{Set, Sets, sets};
@@ -157,7 +156,7 @@ fn equal_parts(cores: &[CoreConfig], at_once: usize) -> Vec<Part> {
 fn measured_parts(args: &ExploreArgs, cores: &[CoreConfig]) -> Vec<Part> {
     let part = |core: &CoreConfig| Part::Measured {
         core: Box::new(core.clone()),
-        cost: args.cost.into(),
+        cost: args.cost,
         cycles: args.cycles,
         flow: flow_of(args),
         data: args.data.clone(),
@@ -211,13 +210,13 @@ fn merge(args: &ExploreArgs, sets: &Sets, known: &Known) -> Result<Exploration, 
     let measured = !args.errors_only;
     let exploration = Exploration {
         d: args.d,
-        cost: measured.then(|| args.cost.into()),
+        cost: measured.then_some(args.cost),
         clock_ns: args.clock,
         library: known.library.clone(),
         data: sample::name(args.data.as_deref()),
         heads: known.heads,
         every: args.every,
-        equal_scores: parts::equal_keys(),
+        equal_scores: equal::KEYS,
         max_error: args.max_error.map(|percent| percent / 100.0),
         all_formats: FormatResult::together(&formats, sets.reference),
         formats,
@@ -227,10 +226,6 @@ fn merge(args: &ExploreArgs, sets: &Sets, known: &Known) -> Result<Exploration, 
 
 /// What can be refused before anything is computed.
 fn check(args: &ExploreArgs, json_file: Option<&Path>) -> Result<(), Failure> {
-    check_clock(args.clock)?;
-    if args.max_error.is_some_and(|percent| !(percent.is_finite() && percent > 0.0)) {
-        return Err(Failure::input("--max-error: a percentage of max|v|, above 0, is needed"));
-    }
     // The results may come hours later: find out now where they cannot be written.
     for (flag, path) in [("--svg", args.svg.as_deref()), ("--json", json_file)] {
         let Some(path) = path else { continue };

@@ -10,14 +10,6 @@ use flashd_ppa::synthesis::{Flow, Mapped, Progress};
 use indicatif::ProgressBar;
 use std::path::Path;
 
-/// Refuses a `--clock` that is no period.
-pub fn check_clock(clock: Option<f64>) -> Result<(), Failure> {
-    match clock.is_some_and(|ns| !(ns.is_finite() && ns > 0.0)) {
-        true => Err(Failure::input("--clock: a period in ns, above 0, is needed")),
-        false => Ok(()),
-    }
-}
-
 /// Area and timing, and the netlist.
 pub fn map(flow: &Flow, target: &Target, bar: &ProgressBar) -> Result<(CoreFigures, Mapped), Failure> {
     let progress = |progress: Progress| {

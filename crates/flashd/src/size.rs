@@ -3,8 +3,7 @@
 mod report;
 
 use crate::cli::SizeArgs;
-use crate::explore::{Cost, FlowOf, Measured, Outcome, Part, Worker};
-use crate::measure::check_clock;
+use crate::explore::{Cost, FlowOf, Measured, Worker};
 use crate::output::{Failure, print, print_json};
 use crate::progress::{Phase, Plan, on_all_processors, rates};
 use crate::sample;
@@ -81,7 +80,6 @@ const MOST_MAPPED: usize = 4;
 const JUDGED: u64 = 140;
 
 pub fn run(args: &SizeArgs) -> Result<(), Failure> {
-    check_clock(Some(args.clock))?;
     let core = configuration(&args.selection, None)?;
     if core.follows_the_paper() {
         return Err(Failure::input(format!(
@@ -203,20 +201,10 @@ impl<'a> Search<'a> {
         if let Some(measured) = self.measured.get(&key) {
             return Ok(measured.clone());
         }
-        let part = Part::Measured {
-            core: Box::new(core.clone()),
-            cost,
-            cycles: self.args.cycles,
-            flow: flow_of(self.args),
-            data: self.args.data.clone(),
-        };
-        match self.worker.run(&part, self.plan.bar(), &|| ())? {
-            Outcome::Measured { measured, .. } => {
-                self.measured.insert(key, measured.clone());
-                Ok(measured)
-            }
-            _ => Err(Failure::input(format!("{}: was not measured", core.name()))),
-        }
+        let (flow, data) = (flow_of(self.args), self.args.data.as_deref());
+        let measured = self.worker.measured(core, cost, self.args.cycles, (&flow, data), self.plan.bar())?;
+        self.measured.insert(key, measured.clone());
+        Ok(measured)
     }
 
     fn area(&mut self, core: &CoreConfig) -> Result<f64, Failure> {
@@ -246,7 +234,7 @@ impl<'a> Search<'a> {
         let Some(first) = holding.first() else { return Ok(known) };
         let start = space.start().clone();
         let near = first.cost + NEAR * self.area(&start)?;
-        let cost = Cost::from(self.args.cost);
+        let cost = self.args.cost;
         // Cores that miss the clock come last.
         let key = |measured: &Measured| (measured.cost(cost).unwrap_or(f64::INFINITY), measured.area_um2);
         let mut best = known;
@@ -273,7 +261,7 @@ impl<'a> Search<'a> {
 
     /// A core with its errors and figures.
     fn sized(&mut self, core: &CoreConfig, judged: &Judged) -> Result<Sized, Failure> {
-        let measured = self.measure(core, self.args.cost.into())?;
+        let measured = self.measure(core, self.args.cost)?;
         let (worst_mean, worst_mean_of) = worst(judged, |kind| kind.mean_ratio);
         let (worst_max, worst_max_of) = worst(judged, |kind| kind.max_ratio);
         Ok(Sized {

@@ -9,8 +9,8 @@ use flashd_workload::{RowEncoding, ScaleRule, channel_limit, row_encodings};
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Numbers of keys, ascending.
-pub const COUNTS: [usize; 5] = [256, 1024, 4096, 16_384, 65_536];
+/// Number of keys of an exploration.
+pub const KEYS: usize = 65_536;
 /// Vector length of the heads.
 pub const D: usize = 64;
 /// Seeds of the heads: each is `equal_scores(seed, N, D)`.

@@ -9,6 +9,7 @@ use flashd_ppa::synthesis::{KEPT_BYTES, KEPT_DAYS, SPARED_DAYS};
 use flashd_spec::config::D_RANGE;
 use flashd_spec::config::DEFAULT_HOLD;
 use flashd_spec::format::Format;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -90,8 +91,9 @@ pub struct PpaArgs {
     pub json: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CostArg {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cost {
     /// Cell area
     Area,
     /// Power at the clock, without glitches
@@ -117,7 +119,7 @@ pub struct ExploreArgs {
     pub grid: Option<PathBuf>,
     /// What the error is compared with
     #[arg(long, value_enum, default_value = "area", help_heading = WHAT)]
-    pub cost: CostArg,
+    pub cost: Cost,
     /// Clock period that all cores must meet, in ns
     #[arg(long, value_parser = between(SHORTEST_NS, LONGEST_NS), value_name = "NS", required_unless_present = "errors_only", help_heading = RUN)]
     pub clock: Option<f64>,
@@ -171,7 +173,7 @@ pub struct SizeArgs {
     pub liberty: Option<PathBuf>,
     /// What is least of the cores that are mapped; widths are searched by area
     #[arg(long, value_enum, default_value = "area", help_heading = WHAT)]
-    pub cost: CostArg,
+    pub cost: Cost,
     /// Folder of recorded attention heads (default: the bundled sample)
     #[arg(long, value_name = "DIR", help_heading = RUN)]
     pub data: Option<PathBuf>,

@@ -60,11 +60,6 @@ pub struct Worker {
     flow: Option<(FlowOf, Flow)>,
 }
 
-/// The number of equal scores of the table's column.
-pub fn equal_keys() -> usize {
-    equal::COUNTS[equal::COUNTS.len() - 1]
-}
-
 impl Worker {
     /// With a folder for finished work.
     pub fn new(cache: Option<&Path>) -> Worker {
@@ -73,37 +68,60 @@ impl Worker {
 
     /// Opens tools and library.
     pub fn flow(&mut self, of: &FlowOf) -> Result<&Flow, Failure> {
-        let flow = match self.flow.take() {
-            Some((found, flow)) if found == *of => flow,
-            _ => {
-                let tools = Tools::discover()?;
-                let cache = Cache::new(self.cache.as_deref())?;
-                let library = CellLibrary::open(of.liberty.as_deref(), cache.folder())?;
-                Flow { tools, library, clock_ns: of.clock_ns, cache, flat: false }
-            }
-        };
-        Ok(&self.flow.insert((of.clone(), flow)).1)
+        let cache = self.cache.as_deref();
+        kept(&mut self.flow, of, || {
+            let tools = Tools::discover()?;
+            let cache = Cache::new(cache)?;
+            let library = CellLibrary::open(of.liberty.as_deref(), cache.folder())?;
+            Ok(Flow { tools, library, clock_ns: of.clock_ns, cache, flat: false })
+        })
     }
 
     /// The folder of heads.
-    pub fn folder(&mut self, data: Option<&Path>) -> Result<&sample::Heads, Failure> {
-        let folder = match self.folder.take() {
-            Some((found, folder)) if found.as_deref() == data => folder,
-            _ => sample::Heads::new(data)?,
-        };
-        Ok(&self.folder.insert((data.map(Path::to_path_buf), folder)).1)
+    fn folder(&mut self, data: Option<&Path>) -> Result<&Path, Failure> {
+        let data = data.map(Path::to_path_buf);
+        Ok(kept(&mut self.folder, &data, || sample::Heads::new(data.as_deref()))?.path())
     }
 
     /// Loads heads.
     pub fn heads(&mut self, of: &HeadsOf) -> Result<&Heads, Failure> {
-        let heads = match self.heads.take() {
-            Some((found, heads)) if found == *of => heads,
-            _ => {
-                let folder = self.folder(of.data.as_deref())?;
-                Heads::load(folder.path(), of.every).map_err(|e| Failure::input(format!("--data: {e}")))?
+        let folder = self.folder(of.data.as_deref())?.to_path_buf();
+        kept(&mut self.heads, of, || {
+            Heads::load(&folder, of.every).map_err(|e| Failure::input(format!("--data: {e}")))
+        })
+    }
+
+    /// Area, timing and, if it is the cost, power of a core, mapped by a flow and running on heads of a folder.
+    pub fn measured(
+        &mut self,
+        core: &CoreConfig,
+        cost: Cost,
+        cycles: usize,
+        (flow, data): (&FlowOf, Option<&Path>),
+        bar: &ProgressBar,
+    ) -> Result<Measured, Failure> {
+        let data = self.folder(data)?.to_path_buf();
+        let flow = self.flow(flow)?;
+        bar.set_prefix(core.name());
+        let (figures, mapped) = map(flow, &core.clone().into(), bar)?;
+        let meets_clock = figures.timing.slack >= 0.0;
+        // Where they are the cost, whatever it takes.
+        let glitches = (cost == Cost::Glitches).then_some(GLITCH_CYCLES);
+        let cycles = Cycles { each: cycles, glitches };
+        let power = match cost {
+            Cost::Power | Cost::Glitches if meets_clock => {
+                Some(power(flow, (&figures, &mapped), cycles, &data, bar)?)
             }
+            _ => None,
         };
-        Ok(&self.heads.insert((of.clone(), heads)).1)
+        Ok(Measured {
+            area_um2: figures.area.total,
+            nand2_equivalents: figures.area.nand2_equivalents,
+            slack_ns: figures.timing.slack,
+            meets_clock,
+            power_mw: power.as_ref().map(|power| power.total),
+            power_with_glitches_mw: power.and_then(|power| Some(power.glitches?.total)),
+        })
     }
 
     /// Computes a part. Calls `done` after each core (for equal scores, after each core and seed); `bar` shows the current module.
@@ -133,50 +151,30 @@ impl Worker {
                 let Some(first) = cores.first() else {
                     return Ok(Outcome::EqualScores { errors: Vec::new() });
                 };
-                let all = equal::errors(first.encodings(), cores, &[equal_keys()], &|| done())
+                let all = equal::errors(first.encodings(), cores, &[equal::KEYS], &|| done())
                     .map_err(|e| Failure::input(e.to_string()))?;
                 Ok(Outcome::EqualScores { errors: all.into_iter().map(|of_core| of_core[0]).collect() })
             }
             Part::Measured { core, cost, cycles, flow, data } => {
-                let data = self.folder(data.as_deref())?.path().to_path_buf();
-                let flow = self.flow(flow)?;
-                let measured = measured(flow, core, *cost, *cycles, &data, bar)?;
+                let measured = self.measured(core, *cost, *cycles, (flow, data.as_deref()), bar)?;
                 done();
-                Ok(Outcome::Measured { library: flow.library.cells.name.clone(), measured })
+                Ok(Outcome::Measured { library: self.flow(flow)?.library.cells.name.clone(), measured })
             }
         }
     }
 }
 
-/// Area, timing and, if it is the cost, power of a core.
-fn measured(
-    flow: &Flow,
-    core: &CoreConfig,
-    cost: Cost,
-    cycles: usize,
-    data: &Path,
-    bar: &ProgressBar,
-) -> Result<Measured, Failure> {
-    bar.set_prefix(core.name());
-    let (figures, mapped) = map(flow, &core.clone().into(), bar)?;
-    let meets_clock = figures.timing.slack >= 0.0;
-    // Where they are the cost, whatever it takes.
-    let glitches = (cost == Cost::Glitches).then_some(GLITCH_CYCLES);
-    let cycles = Cycles { each: cycles, glitches };
-    let power = match cost {
-        Cost::Power | Cost::Glitches if meets_clock => {
-            Some(power(flow, (&figures, &mapped), cycles, data, bar)?)
-        }
-        _ => None,
+/// A value that was made for a key, made again for another key.
+fn kept<'a, K: PartialEq + Clone, T>(
+    place: &'a mut Option<(K, T)>,
+    key: &K,
+    make: impl FnOnce() -> Result<T, Failure>,
+) -> Result<&'a T, Failure> {
+    let value = match place.take() {
+        Some((found, value)) if found == *key => value,
+        _ => make()?,
     };
-    Ok(Measured {
-        area_um2: figures.area.total,
-        nand2_equivalents: figures.area.nand2_equivalents,
-        slack_ns: figures.timing.slack,
-        meets_clock,
-        power_mw: power.as_ref().map(|power| power.total),
-        power_with_glitches_mw: power.and_then(|power| Some(power.glitches?.total)),
-    })
+    Ok(&place.insert((key.clone(), value)).1)
 }
 
 /// What is known of cores, by their names.

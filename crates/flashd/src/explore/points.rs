@@ -1,6 +1,6 @@
 //! What is known of every core, and which ones stand out.
 
-use crate::cli::CostArg;
+pub use crate::cli::Cost;
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Encodings;
 use flashd_study::TraceErrors;
@@ -8,18 +8,6 @@ use flashd_study::grid::{stem, variant};
 use flashd_study::pareto::{self, front, knee};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-
-/// What the error is held against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cost {
-    /// Cell area, um2.
-    Area,
-    /// Power at the clock without glitches, mW.
-    Power,
-    /// Power at the clock with glitches, mW.
-    Glitches,
-}
 
 /// The whole result. Errors are fractions of max|v|.
 #[derive(Serialize)]
@@ -134,16 +122,6 @@ impl Measured {
             Cost::Area => Some(self.area_um2),
             Cost::Power => self.power_mw,
             Cost::Glitches => self.power_with_glitches_mw,
-        }
-    }
-}
-
-impl From<CostArg> for Cost {
-    fn from(cost: CostArg) -> Cost {
-        match cost {
-            CostArg::Area => Cost::Area,
-            CostArg::Power => Cost::Power,
-            CostArg::Glitches => Cost::Glitches,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::cores::targets;
 use crate::cli::PpaArgs;
-use crate::measure::{Cycles, check_clock, map, power};
+use crate::measure::{Cycles, map, power};
 use crate::output::Failure;
 use crate::progress::{self, Phase, on_all_processors, rates};
 use crate::sample::Heads;
@@ -26,7 +26,6 @@ pub(super) struct Plan<'a> {
 impl<'a> Plan<'a> {
     /// Reads and checks everything that the run needs.
     pub fn new(args: &'a PpaArgs) -> Result<Self, Failure> {
-        check_clock(args.clock)?;
         let targets = targets(args)?;
         let data = Heads::new(args.data.as_deref())?;
         if args.cycles > 0 {
