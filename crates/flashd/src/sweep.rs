@@ -1,24 +1,21 @@
 //! `flashd sweep`: many commands, on as many machines as there are.
 //!
 //! ```text
-//!  GRID.json --grid--> combinations --plan--> shards --run, anywhere--> results --merge--> one JSON
-//!                                        ^                                  |  +--status, page
-//!                 inputs: hashes, versions                                  +--explorations--> as flashd explore
+//!  GRID.json --plan--> sweep.json: shards --run, one at a time, anywhere--> results/HASH.json --merge--> one JSON
+//!                          ^                                                                      |
+//!           inputs: digests, versions                                   explorations, as flashd explore prints them
 //! ```
 //!
-//! Nothing here schedules, retries or carries anything: `workflow` has what Snakemake and Slurm need for that.
+//! Scheduling, retries, progress and reports are Snakemake's and Slurm's: see `workflow`.
 
-mod grid;
 mod inputs;
 mod kind;
 mod merge;
-mod page;
 mod plan;
 mod run;
 mod shard;
-mod status;
 
-use crate::cli::{PartArgs, SweepAction, SweepArgs};
+use crate::cli::{SweepAction, SweepArgs};
 use crate::explore;
 use crate::output::{Failure, print_json};
 use indicatif::ProgressBar;
@@ -28,16 +25,11 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         SweepAction::Plan(args) => plan::run(args),
         SweepAction::Run(args) => run::run(args),
         SweepAction::Merge(args) => merge::run(args),
-        SweepAction::Status(args) => status::run(args),
-        SweepAction::Report(args) => page::run(args),
-        SweepAction::Part(args) => part(args),
+        SweepAction::Part { part } => {
+            let part: explore::Part = flashd_files::from_json(part).map_err(|e| {
+                Failure::input(format!("{e}: a part of an exploration is needed, as sweep plan writes it"))
+            })?;
+            print_json(&explore::Worker::default().run(&part, &ProgressBar::hidden(), &|| ())?)
+        }
     }
-}
-
-fn part(args: &PartArgs) -> Result<(), Failure> {
-    let part: explore::Part = flashd_files::from_json(&args.part).map_err(|e| {
-        Failure::input(format!("{e}: a part of an exploration is needed, as sweep plan writes it"))
-    })?;
-    let mut worker = explore::Worker::new(args.cache.as_deref());
-    print_json(&worker.run(&part, &ProgressBar::hidden(), &|| ())?)
 }

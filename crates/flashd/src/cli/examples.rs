@@ -182,7 +182,7 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         "sweep",
         [
             long("sweep plan grid.json", "the shards of a grid, into the folder grid"),
-            long("sweep run grid --threads 2", "compute what is not there yet"),
+            long("sweep run grid --shard 0", "compute the first of them, unless its result is there"),
         ],
     ),
     (

@@ -4,7 +4,7 @@ use crate::cli::ExploreArgs;
 use crate::output::Failure;
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::{Encodings, Format};
-use flashd_study::grid::{GridFile, default_grid, stem, stem_without_scales, variants_like};
+use flashd_study::grid::{self, GridFile, default_grid, stem, stem_without_scales, variants_like};
 use std::path::Path;
 
 /// The cores of one combination of formats and scales.
@@ -91,7 +91,7 @@ fn cores(args: &ExploreArgs, asked: &[Format]) -> Result<Vec<CoreConfig>, Failur
     let Some(path) = &args.grid else {
         return Ok(asked.iter().flat_map(|&format| default_grid(args.d, format)).collect());
     };
-    let cores = GridFile::read(path).and_then(|grid| grid.cores(args.d, asked));
+    let cores = GridFile::read(path).and_then(|grid| grid::cores(&grid, args.d, asked));
     let mut cores = cores.map_err(|e| Failure::input(format!("--grid {e}")))?;
     cores.retain(|core| args.format.is_empty() || asked.contains(&core.format));
     Ok(cores)

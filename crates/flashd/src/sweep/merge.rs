@@ -1,9 +1,9 @@
 //! `flashd sweep merge`: all results in the order of the plan.
 
-use super::shard::{Done, ExplorationOf, Shard, Sweep};
+use super::shard::{ExplorationOf, Found, Shard, Sweep};
 use crate::cli::{Command, ExploreArgs, MergeArgs};
 use crate::explore::{self, Known, Part};
-use crate::output::{Failure, json_text, print, write};
+use crate::output::{Failure, first_paragraph, json_text, print, write};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -25,42 +25,56 @@ struct Entry<'a> {
     #[serde(flatten)]
     shard: &'a Shard,
     result: Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    measured: Option<Value>,
 }
 
 pub fn run(args: &MergeArgs) -> Result<(), Failure> {
     let sweep = Sweep::read(&args.sweep)?;
+    let shards = &sweep.plan.shards;
+    let run = |i: usize| format!("flashd sweep run {} --shard {i}", sweep.folder.display());
     let mut results = Vec::new();
     let mut missing = Vec::new();
-    for shard in &sweep.shards {
-        match sweep.done(&shard.hash)? {
-            Some(done) => {
-                let Done { result, measured, .. } = *done;
-                let measured = Some(measured).filter(|value| args.measured && !value.is_null());
-                results.push(Entry { shard, result, measured });
+    for (i, shard) in shards.iter().enumerate() {
+        match sweep.result(&shard.hash)? {
+            Found::Whole(mut result) => {
+                drop_seconds(&mut result);
+                results.push(Entry { shard, result });
             }
-            None => missing.push(shard.hash.as_str()),
+            Found::Nothing => missing.push(i),
+            Found::Damaged(problem) => {
+                return Err(Failure::input(format!("{problem}; {} computes it again", run(i))));
+            }
         }
     }
     if let (false, [first, ..]) = (args.partial, &missing[..]) {
         return Err(Failure::Check(format!(
-            "{} of {} shards have no result, {first} first; run them, or merge what is there with --partial",
+            "{} of {} shards have no result; compute them, first with {}, or merge the others with --partial",
             missing.len(),
-            sweep.shards.len()
+            shards.len(),
+            run(*first)
         )));
     }
     let explorations = {
         let by_hash = results.iter().map(|entry| (entry.shard.hash.as_str(), entry)).collect();
-        let all = sweep.about.explorations.iter().map(|of| exploration(of, &by_hash));
+        let all = sweep.plan.explorations.iter().map(|of| exploration(of, &by_hash));
         all.filter_map(Result::transpose).collect::<Result<Vec<Value>, Failure>>()?
     };
-    let merged = Merged { shards: sweep.shards.len(), missing: missing.len(), results, explorations };
+    let merged = Merged { shards: shards.len(), missing: missing.len(), results, explorations };
     let text = json_text(&merged)?;
-    match &args.out {
+    match args.out.as_deref().filter(|path| path.as_os_str() != "-") {
         None => print(&text),
-        Some(path) if path.as_os_str() == "-" => print(&text),
         Some(path) => write("--out", path, (text + "\n").as_bytes()).map(drop),
+    }
+}
+
+/// Removes the fields that a clock measured, `seconds` and `..._seconds`.
+fn drop_seconds(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| name.rsplit('_').next() != Some("seconds"));
+            fields.values_mut().for_each(drop_seconds);
+        }
+        Value::Array(values) => values.iter_mut().for_each(drop_seconds),
+        _ => {}
     }
 }
 
@@ -76,15 +90,29 @@ fn exploration(of: &ExplorationOf, results: &HashMap<&str, &Entry>) -> Result<Op
             .map_err(|e| Failure::input(format!("shard {hash}: {e}")))?;
         known.add(&part, outcome)?;
     }
-    let exploration = explore::merged(&arguments(of)?, &known)?;
+    let exploration = explore::merged(&arguments(&of.arguments)?, &known)?;
     serde_json::to_value(&exploration).map(Some).map_err(|e| Failure::input(format!("JSON: {e}")))
 }
 
 /// The arguments of an exploration.
-fn arguments(of: &ExplorationOf) -> Result<ExploreArgs, Failure> {
-    let words = ["flashd", "explore"].into_iter().chain(of.arguments.iter().map(String::as_str));
+pub fn arguments(options: &[String]) -> Result<ExploreArgs, Failure> {
+    let words = ["flashd", "explore"].into_iter().chain(options.iter().map(String::as_str));
     match crate::parse(words).map(|cli| cli.command) {
         Ok(Command::Explore(args)) => Ok(args),
-        _ => Err(Failure::input(format!("sweep.json: {}: no arguments of explore", of.arguments.join(" ")))),
+        Ok(_) => Err(Failure::input(format!("{}: no options of explore", options.join(" ")))),
+        Err(e) => Err(Failure::input(first_paragraph(&e.to_string()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn fields_that_a_clock_measured_are_dropped() {
+        let mut result = json!([{"unit": "add", "seconds": 2.5}, {"more": {"run_seconds": 3, "n": 1}}, 4]);
+        drop_seconds(&mut result);
+        assert_eq!(result, json!([{"unit": "add"}, {"more": {"n": 1}}, 4]));
     }
 }

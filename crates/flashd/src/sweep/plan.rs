@@ -1,19 +1,21 @@
-//! `flashd sweep plan`: from combinations of a grid to commands.
+//! `flashd sweep plan`: from the combinations of a grid to commands.
 
-use super::grid;
 use super::inputs::{Lookup, Reads};
-use super::kind::{Core, Kind, Program, Row};
-use super::shard::{About, ExplorationOf, Found, Shard, Sweep, Work};
-use crate::cli::{Cli, Command, PlanArgs};
+use super::kind::{Core, Kind, check_option};
+use super::merge::arguments;
+use super::shard::{ExplorationOf, Found, Plan, Shard, Sweep, Work};
+use crate::cli::PlanArgs;
 use crate::explore;
-use crate::output::{Failure, print, print_json};
-use clap::CommandFactory;
+use crate::output::{Failure, first_paragraph, print, print_json};
 use flashd_spec::config::{CoreConfig, D_RANGE};
-use flashd_study::grid::ALL;
+use flashd_study::grid::{ALL, GridError, GridFile};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
+
+/// Most shards of a sweep.
+const MOST: usize = 1_000_000;
 
 /// What was planned.
 #[derive(Serialize)]
@@ -22,54 +24,55 @@ struct Planned {
     shards: usize,
     /// Those that have a result already.
     done: usize,
-    kinds: BTreeMap<&'static str, usize>,
+    kinds: BTreeMap<String, usize>,
+    /// Results that were cut off or changed, and have been removed.
+    damaged: Vec<String>,
 }
 
 pub fn run(args: &PlanArgs) -> Result<(), Failure> {
-    let given = grid::read(&args.grid)?;
-    let problem = |e: String| Failure::input(format!("{}: {e}", args.grid.display()));
-    let mut planner = Planner::default();
-    for (entry, fields) in grid::combinations(&given).map_err(problem)? {
-        planner.add(fields).map_err(|e| problem(format!("entry {entry}: {e}")))?;
-    }
+    let problem = |e: GridError| Failure::input(e.to_string());
+    let grid = GridFile::read(&args.grid).map_err(problem)?;
     let folder = args.out.clone().unwrap_or_else(|| args.grid.with_extension(""));
     if folder == args.grid {
-        return Err(problem("the grid's name has no ending to leave out; name a folder with --out".into()));
+        let grid = args.grid.display();
+        return Err(Failure::input(format!("{grid}: has no ending to leave out; name a folder with --out")));
     }
-    let Planner { shards, explorations, .. } = planner;
-    let mut kinds = BTreeMap::new();
-    shards.iter().for_each(|shard| *kinds.entry(shard.work.kind.row().name).or_insert(0) += 1);
-    let sweep = Sweep { folder, about: About::new(given, explorations, &shards)?, shards };
+    let mut planner = Planner::default();
+    for (entry, fields) in grid.combinations(MOST, |_| Ok(())).map_err(problem)? {
+        planner.add(fields).map_err(|e| problem(grid.wrong(entry, e)))?;
+    }
+    let sweep = Sweep { folder, plan: planner.plan };
     sweep.write()?;
-    let mut done = 0;
-    for shard in &sweep.shards {
-        done += usize::from(matches!(sweep.result(&shard.hash)?, Found::Whole(_)));
+    let (mut done, mut damaged, mut kinds) = (0, Vec::new(), BTreeMap::new());
+    for Shard { hash, work } in &sweep.plan.shards {
+        *kinds.entry(work.kind.clone()).or_insert(0) += 1;
+        match sweep.result(hash)? {
+            Found::Nothing => {}
+            Found::Whole(_) => done += 1,
+            Found::Damaged(problem) => {
+                let removed = std::fs::remove_file(sweep.file(hash));
+                removed.map_err(|e| Failure::input(format!("{problem}, and cannot be removed: {e}")))?;
+                damaged.push(problem);
+            }
+        }
     }
-    let planned = Planned { shards: sweep.shards.len(), done, kinds, sweep: sweep.folder };
+    let planned = Planned { shards: sweep.plan.shards.len(), done, kinds, damaged, sweep: sweep.folder };
     if args.json {
         return print_json(&planned);
     }
-    let kinds: Vec<String> = planned.kinds.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
-    print(&format!(
-        "{}: {} shards ({}), {} of them done",
-        planned.sweep.display(),
-        planned.shards,
-        kinds.join(", "),
-        planned.done
-    ))
+    let Planned { sweep, shards, done, kinds, damaged } = &planned;
+    let kinds: Vec<String> = kinds.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
+    let removed: String = damaged.iter().map(|problem| format!("\nremoved: {problem}")).collect();
+    let (sweep, kinds) = (sweep.display(), kinds.join(", "));
+    print(&format!("{sweep}: {shards} shards ({kinds}), {done} of them done{removed}"))
 }
 
 /// Makes shards, each once.
 #[derive(Default)]
 struct Planner {
     lookup: Lookup,
-    shards: Vec<Shard>,
+    plan: Plan,
     seen: HashSet<String>,
-    explorations: Vec<ExplorationOf>,
-    /// Flags of cores, by what was given.
-    cores: HashMap<String, (String, Value)>,
-    /// This program's command line: making it takes longer than reading it.
-    cli: Option<clap::Command>,
 }
 
 impl Planner {
@@ -78,197 +81,114 @@ impl Planner {
             Some(Value::String(name)) => Kind::named(&name)?,
             _ => return Err("kind: a name such as \"accuracy\" is needed".into()),
         };
-        let row = kind.row();
-        let core = fields.remove("core");
-        let mut words: Vec<String> = row.words.iter().map(|word| word.to_string()).collect();
-        let core = match (core, row.core) {
-            (None, Core::File) => return Err(format!("core: {} needs one", row.name)),
-            (Some(_), Core::No) => return Err(format!("core: {} takes none; leave it out", row.name)),
-            (core, _) => core.map(|core| self.core(row, &core, &mut words)).transpose()?,
-        };
-        let mut reads = Reads { data: Vec::new(), library: row.library.then(PathBuf::new) };
-        let mut seed = None;
+        let mut words = kind.words.map(String::from).to_vec();
+        let mut core = None;
+        if let Some(given) = fields.remove("core") {
+            let (flags, kept) = core_of(kind, given).map_err(|e| format!("core: {e}"))?;
+            words.push(format!("--core={flags}"));
+            core = Some(kept);
+        }
+        let mut reads = Reads { data: Vec::new(), library: kind.library.then(PathBuf::new) };
         let mut options = Vec::new();
         for (name, value) in &fields {
-            row.check_option(name)?;
             let flag = format!("--{}", name.replace('_', "-"));
-            let text = match value {
-                Value::Object(fields) => match fields.get(ALL) {
-                    Some(Value::Array(values)) => values.iter().map(text).collect::<Result<Vec<_>, _>>(),
-                    _ => Err(format!("{value} is no value of an option")),
-                },
-                value => text(value).map(|text| vec![text]),
+            check_option(&flag)?;
+            let values = match value {
+                Value::Object(fields) => fields.get(ALL).and_then(Value::as_array).map(Vec::as_slice),
+                value => Some(std::slice::from_ref(value)),
             };
-            for text in text.map_err(|e| format!("{name}: {e}"))? {
-                match text {
-                    Word::Switch(false) => continue,
-                    Word::Switch(true) => options.push(flag.clone()),
-                    Word::Text(text) => {
-                        if row.data == Some(&flag) {
-                            reads.data.push(text.clone().into());
-                        }
-                        if row.library && flag == "--liberty" {
-                            reads.library = Some(text.clone().into());
-                        }
-                        if row.seed == Some(&flag) {
-                            seed = Some(text.clone());
-                        }
-                        options.push(match row.program {
-                            Program::Throughput => format!("{flag} {text}"),
-                            _ => format!("{flag}={text}"),
-                        });
+            for value in values.ok_or_else(|| format!("{name}: {value} is no value of an option"))? {
+                let text = match value {
+                    Value::Bool(false) => continue,
+                    Value::Bool(true) => {
+                        options.push(flag.clone());
+                        continue;
                     }
+                    Value::String(text) => text.clone(),
+                    Value::Number(number) => number.to_string(),
+                    other => return Err(format!("{name}: {other} is no value of an option")),
+                };
+                options.push(format!("{flag}={text}"));
+                match flag.as_str() {
+                    "--data" => reads.data.push(text.into()),
+                    "--liberty" => reads.library = Some(text.into()),
+                    _ => {}
                 }
             }
         }
-        match kind {
-            Kind::Explore => return self.explore(row, options),
-            // Its own reader of options takes two words.
-            Kind::Throughput => {
-                words.extend(
-                    options.iter().flat_map(|o| o.split_once(' ')).flat_map(|(a, b)| [a.into(), b.into()]),
-                );
-            }
-            _ => words.extend(options),
+        if kind.name == "explore" {
+            return self.explore(kind, options);
         }
-        if row.program == Program::Flashd {
-            self.check(&words)?;
-        }
-        self.push(kind, words, core, reads, seed).map(drop)
+        words.extend(options);
+        // All that can be wrong with it, as the command itself would say.
+        crate::selected(words.iter().map(String::as_str)).map_err(|e| first_paragraph(&e))?;
+        self.push(kind, words, core, reads).map(drop)
     }
 
+    /// Adds a shard unless it is there; returns its hash.
     fn push(
         &mut self,
-        kind: Kind,
+        kind: &Kind,
         command: Vec<String>,
         core: Option<Value>,
         reads: Reads,
-        seed: Option<String>,
     ) -> Result<String, String> {
-        let inputs = self.lookup.inputs(kind.row(), &reads).map_err(|e| e.to_string())?;
-        let shard =
-            Shard::new(Work { kind, command, core, reads, seed, inputs }).map_err(|e| e.to_string())?;
+        let inputs = self.lookup.inputs(kind, &reads).map_err(|e| e.to_string())?;
+        let work = Work { kind: kind.name.into(), command, core, reads, inputs };
+        let shard = Shard::new(work).map_err(|e| e.to_string())?;
         let hash = shard.hash.clone();
         if self.seen.insert(hash.clone()) {
-            self.shards.push(shard);
+            self.plan.shards.push(shard);
         }
         Ok(hash)
     }
 
-    /// The words that select a core, and the core as it is kept.
-    fn core(&mut self, row: &Row, given: &Value, words: &mut Vec<String>) -> Result<Value, String> {
-        let key = format!("{} {given}", row.name);
-        if !self.cores.contains_key(&key) {
-            self.cores.insert(key.clone(), self.new_core(row, given)?);
-        }
-        let (flags, core) = &self.cores[&key];
-        match row.core {
-            Core::No | Core::File => {}
-            Core::Flags(option) | Core::AnyLength(option) => words.push(format!("{option}={flags}")),
-        }
-        Ok(core.clone())
-    }
-
-    fn new_core(&self, row: &Row, given: &Value) -> Result<(String, Value), String> {
-        let wrong = |e: String| format!("core: {e}");
-        match given {
-            Value::String(flags) if row.core == Core::File => {
-                Err(wrong(format!("{flags}: {} needs the fields of a configuration", row.name)))
-            }
-            Value::String(flags) => {
-                if row.program == Program::Flashd {
-                    let (Core::Flags(option) | Core::AnyLength(option)) = row.core else {
-                        return Err(wrong("takes no flags".into()));
-                    };
-                    // All that can be wrong with it, as the command itself would say.
-                    crate::selected([row.words[0], &format!("{option}={flags}")])
-                        .map_err(|e| wrong(one_line(&e)))?;
-                }
-                Ok((flags.clone(), given.clone()))
-            }
-            Value::Object(fields) => {
-                let mut fields = fields.clone();
-                let any = matches!(row.core, Core::AnyLength(_));
-                let length = ["d", "dk", "dv"].into_iter().find(|field| fields.contains_key(*field));
-                match (any, length) {
-                    (true, Some(d)) => {
-                        return Err(wrong(format!("{d}: each head has its own; leave it out")));
-                    }
-                    (true, None) => drop(fields.insert("d".into(), D_RANGE.0.into())),
-                    _ => {}
-                }
-                let core: CoreConfig =
-                    flashd_files::from_value(Value::Object(fields)).map_err(|e| wrong(e.to_string()))?;
-                core.validate().map_err(|e| wrong(e.to_string()))?;
-                let length = format!("--d {} ", core.d);
-                let flags = if any { core.flags().replacen(&length, "", 1) } else { core.flags() };
-                let mut kept = serde_json::to_value(&core).map_err(|e| wrong(e.to_string()))?;
-                if let (true, Some(kept)) = (any, kept.as_object_mut()) {
-                    kept.remove("d");
-                }
-                Ok((flags, kept))
-            }
-            other => Err(wrong(format!("{other} is neither flags nor the fields of a configuration"))),
-        }
-    }
-
-    /// Refuses what this program would refuse.
-    fn check(&mut self, words: &[String]) -> Result<(), String> {
-        let cli = self.cli.get_or_insert_with(Cli::command);
-        let all = std::iter::once("flashd").chain(words.iter().map(String::as_str));
-        let matches = cli.try_get_matches_from_mut(all).map_err(|e| one_line(&e.to_string()))?;
-        crate::cli::needs::check(&matches).map_err(|e| e.to_string())
-    }
-
     /// The parts of an exploration.
-    fn explore(&mut self, row: &Row, options: Vec<String>) -> Result<(), String> {
-        let words = std::iter::once("explore".to_string()).chain(options.iter().cloned());
-        let args =
-            match crate::parse(std::iter::once("flashd".to_string()).chain(words)).map(|cli| cli.command) {
-                Ok(Command::Explore(args)) => args,
-                Ok(_) => return Err("explore: is another command".into()),
-                Err(e) => return Err(one_line(&e.to_string())),
-            };
-        let mut hashes = Vec::new();
-        for part in explore::parts(&args).map_err(|e| e.to_string())? {
-            let reads = match &part {
-                explore::Part::Errors { heads, .. } => {
-                    Reads { data: heads.data.iter().cloned().collect(), library: None }
+    fn explore(&mut self, kind: &Kind, options: Vec<String>) -> Result<(), String> {
+        let parts = arguments(&options).and_then(|args| explore::parts(&args)).map_err(|e| e.to_string())?;
+        let mut shards = Vec::new();
+        for part in parts {
+            let (data, library) = match &part {
+                explore::Part::Errors { heads, .. } => (heads.data.clone(), None),
+                explore::Part::EqualScores { .. } => (None, None),
+                explore::Part::Measured { flow, data, .. } => {
+                    (data.clone(), Some(flow.liberty.clone().unwrap_or_default()))
                 }
-                explore::Part::EqualScores { .. } => Reads::default(),
-                explore::Part::Measured { flow, data, .. } => Reads {
-                    data: data.iter().cloned().collect(),
-                    library: Some(flow.liberty.clone().unwrap_or_default()),
-                },
             };
-            let text = serde_json::to_string(&part).map_err(|e| e.to_string())?;
-            let mut words: Vec<String> = row.words.iter().map(|word| word.to_string()).collect();
-            words.push(text);
-            hashes.push(self.push(Kind::Explore, words, None, reads, None)?);
+            let reads = Reads { data: data.into_iter().collect(), library };
+            let mut words = kind.words.map(String::from).to_vec();
+            words.push(serde_json::to_string(&part).map_err(|e| e.to_string())?);
+            shards.push(self.push(kind, words, None, reads)?);
         }
-        self.explorations.push(ExplorationOf { arguments: options, shards: hashes });
+        self.plan.explorations.push(ExplorationOf { arguments: options, shards });
         Ok(())
     }
 }
 
-/// An option's value on a command line.
-enum Word {
-    Switch(bool),
-    Text(String),
-}
-
-fn text(value: &Value) -> Result<Word, String> {
-    match value {
-        Value::Bool(on) => Ok(Word::Switch(*on)),
-        Value::String(text) => Ok(Word::Text(text.clone())),
-        Value::Number(number) => Ok(Word::Text(number.to_string())),
-        other => Err(format!("{other} is no value of an option")),
+/// The flags of a core, and the core as a shard keeps it.
+fn core_of(kind: &Kind, given: Value) -> Result<(String, Value), String> {
+    let any = match kind.core {
+        Core::No => return Err(format!("{} takes none; leave it out", kind.name)),
+        of => of == Core::AnyLength,
+    };
+    let mut fields = match given {
+        Value::String(flags) => return Ok((flags.clone(), flags.into())),
+        Value::Object(fields) => fields,
+        other => return Err(format!("{other} is neither flags nor the fields of a configuration")),
+    };
+    if any {
+        if let Some(d) = ["d", "dk", "dv"].into_iter().find(|field| fields.contains_key(*field)) {
+            return Err(format!("{d}: each head has its own; leave it out"));
+        }
+        fields.insert("d".into(), D_RANGE.0.into());
     }
-}
-
-/// clap's message without its hints.
-fn one_line(message: &str) -> String {
-    let words: Vec<&str> =
-        message.lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect();
-    words.join(" ").trim_start_matches("error: ").to_string()
+    let core: CoreConfig = flashd_files::from_value(Value::Object(fields)).map_err(|e| e.to_string())?;
+    core.validate().map_err(|e| e.to_string())?;
+    let mut flags = core.flags();
+    let mut kept = serde_json::to_value(&core).map_err(|e| e.to_string())?;
+    if let (true, Some(kept)) = (any, kept.as_object_mut()) {
+        flags = flags.replacen(&format!("--d {} ", core.d), "", 1);
+        kept.remove("d");
+    }
+    Ok((flags, kept))
 }

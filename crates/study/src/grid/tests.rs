@@ -1,6 +1,6 @@
 use super::*;
 use flashd_spec::config::FlashDVariant;
-
+use serde_json::json;
 use std::io::Write;
 
 fn grid(text: &str) -> Result<GridFile, GridError> {
@@ -10,13 +10,13 @@ fn grid(text: &str) -> Result<GridFile, GridError> {
 }
 
 fn names(text: &str, format: Format) -> Vec<String> {
-    grid(text).unwrap().cores(16, &[format]).unwrap().iter().map(stem).collect()
+    cores(&grid(text).unwrap(), 16, &[format]).unwrap().iter().map(stem).collect()
 }
 
 fn refused(text: &str) -> String {
     match grid(text) {
         Err(e) => e.to_string(),
-        Ok(grid) => grid.cores(16, &[Format::BF16]).unwrap_err().to_string(),
+        Ok(grid) => cores(&grid, 16, &[Format::BF16]).unwrap_err().to_string(),
     }
 }
 
@@ -46,7 +46,7 @@ fn lists_stand_for_all_combinations() {
 
 /// Names of the cores in two formats.
 fn in_two_formats(text: &str) -> Vec<String> {
-    let cores = grid(text).unwrap().cores(16, &[Format::BF16, Format::FP8_E4M3]).unwrap();
+    let cores = cores(&grid(text).unwrap(), 16, &[Format::BF16, Format::FP8_E4M3]).unwrap();
     cores.iter().map(CoreConfig::name).collect()
 }
 
@@ -101,6 +101,77 @@ fn bad_grids_name_the_entry_and_the_field() {
     assert!(refused(&many).contains("more than 10000"));
 }
 
+fn all(value: Value) -> Result<Vec<Value>, String> {
+    let found = grid(&value.to_string()).and_then(|grid| grid.combinations(1_000_000, |_| Ok(())));
+    found
+        .map(|all| all.into_iter().map(|(_, fields)| Value::Object(fields)).collect())
+        .map_err(|e| e.to_string())
+}
+
+#[test]
+fn lists_and_ranges_stand_for_all_combinations() {
+    let found = all(json!([
+        {"kind": "a", "x": [1, 2], "y": {"type": "int", "minmax": [4, 9], "step": 2}},
+        {"kind": "b", "n": {"all": [1, 2]}, "z": {"type": "float", "minmax": [0.1, 0.3], "step": 0.1}},
+        {"kind": "c", "s": ["u", "v"], "core": {"lane": {"o": [7, 8]}}},
+    ]))
+    .unwrap();
+    let mut expected = Vec::new();
+    for x in [1, 2] {
+        expected.extend([4, 6, 8].map(|y| json!({"kind": "a", "x": x, "y": y})));
+    }
+    expected.extend([0.1, 0.2, 0.1 + 2.0 * 0.1].map(|z| json!({"kind": "b", "n": {"all": [1, 2]}, "z": z})));
+    for o in [7, 8] {
+        expected.extend(["u", "v"].map(|s| json!({"kind": "c", "s": s, "core": {"lane": {"o": o}}})));
+    }
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn samples_are_drawn_from_a_seed() {
+    let entry = |seed: u64| {
+        json!([{
+            "x": {"type": "float", "minmax": [2.0, 3.0], "step": 0}, "y": {"type": "int", "minmax": [1, 6]},
+            "z": ["a", "b"], "samples": {"count": 200, "seed": seed},
+        }])
+    };
+    let found = all(entry(3)).unwrap();
+    assert_eq!((found.len(), &found), (200, &all(entry(3)).unwrap()));
+    assert_ne!(found, all(entry(4)).unwrap());
+    assert!(found.iter().all(|v| (2.0..=3.0).contains(&v["x"].as_f64().unwrap())));
+    for y in 1..=6 {
+        for z in ["a", "b"] {
+            // 200 / 12 on average; none in 200 draws is a chance of 3e-8.
+            assert!(found.iter().any(|v| v["y"] == y && v["z"] == z), "{y} {z}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_grid_is_refused() {
+    for (entry, part) in [
+        (json!(3), "entry 1 is 3"),
+        (json!({"x": []}), "x: the list is empty"),
+        (json!({"core": {"x": [1, "a", 1]}}), "entry 1: core: x: 1 is there twice"),
+        (json!({"x": {"type": "int", "minmax": [1, 2]}}), "x: step: 0"),
+        (json!({"x": {"type": "int", "minmax": [1, 2.5], "step": 1}}), "whole numbers"),
+        (json!({"x": {"type": "int", "minmax": [2, 1], "step": 1}}), "2 to 1"),
+        (json!({"x": {"type": "text", "minmax": [2, 1]}}), "text"),
+        (json!({"x": {"type": "float", "minmax": [0, 1], "step": 1e-9}}), "larger step"),
+        (json!({"x": {"all": [1], "y": 2}}), "only field"),
+        (json!({"samples": 3}), "samples"),
+        (
+            json!({"a": (0..2000).collect::<Vec<_>>(), "b": (0..2000).collect::<Vec<_>>()}),
+            "more than 1000000 combinations",
+        ),
+    ] {
+        let message = all(json!([entry])).unwrap_err();
+        assert!(message.contains(part), "{entry}: {message}");
+    }
+    let twice = all(json!([{"kind": "a"}, {"kind": "b"}, {"kind": "a"}])).unwrap_err();
+    assert!(twice.ends_with("entry 3: is the same as entry 1; one is needed"), "{twice}");
+}
+
 #[test]
 fn the_default_grid_has_every_variant_and_every_default() {
     for (_, format) in Format::NAMED {
@@ -139,7 +210,7 @@ fn a_variant_is_a_name_without_widths() {
 fn a_variant_is_a_name_without_scales() {
     let text = r#"[{"design": ["flash-d", "fa2"], "format": ["fp8-e4m3", "int8", "fp4-e2m1"], "scales": "mx"},
                    {"design": "fa2", "format": "int8", "scales": "none", "lane": {"o": 18, "v": 12, "w": 8}}]"#;
-    let cores = grid(text).unwrap().cores(32, &[]).unwrap();
+    let cores = cores(&grid(text).unwrap(), 32, &[]).unwrap();
     assert_eq!(cores.len(), 7);
     for core in &cores {
         let design = if core.design() == Design::FlashD { "flash_d" } else { "fa2" };
