@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 mod file;
 
-pub use file::{ALL, GridError, GridFile};
+pub use file::{ALL, Combination, GridError, GridFile};
 
 /// Most cores that a grid file may describe; every one takes minutes to measure.
 pub const MOST_CORES: usize = 10_000;

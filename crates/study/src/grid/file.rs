@@ -19,6 +19,9 @@ pub struct GridError {
     problem: String,
 }
 
+/// The number of an entry, from 1, and one of its combinations.
+pub type Combination = (usize, Map<String, Value>);
+
 /// A grid as it was read.
 #[derive(Clone, Debug)]
 pub struct GridFile {
@@ -64,7 +67,7 @@ impl GridFile {
         &self,
         most: usize,
         complete: impl Fn(&mut Map<String, Value>) -> Result<(), String>,
-    ) -> Result<Vec<(usize, Map<String, Value>)>, GridError> {
+    ) -> Result<Vec<Combination>, GridError> {
         let mut all = Vec::new();
         for (i, fields) in self.entries.iter().enumerate() {
             let mut fields = fields.clone();
