@@ -7,14 +7,12 @@ pub mod examples;
 mod golden;
 mod manual;
 mod measure;
-mod named;
+pub mod named;
 pub mod needs;
-mod numbers;
-mod random;
+pub mod numbers;
 mod simulate;
 mod skips;
 mod sweep;
-mod units;
 
 pub use accuracy::*;
 pub use core::{Selection, with_range};
@@ -23,12 +21,11 @@ pub use golden::*;
 pub use manual::*;
 pub use measure::*;
 pub use numbers::{problem, takes_number};
-pub use random::*;
 pub use simulate::*;
 pub use skips::*;
 pub use sweep::*;
-pub use units::*;
 
+use crate::progress;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, Args, Parser, Subcommand, ValueEnum};
 use flashd_generator::Prefix;
@@ -57,6 +54,17 @@ pub struct Cli {
     /// Say each step, with the seconds since the start
     #[arg(short, long, global = true, help_heading = OUTPUT, display_order = 1002, hide_short_help = true)]
     pub verbose: bool,
+}
+
+impl Cli {
+    /// Sets for the whole process how much is said.
+    pub fn set_progress(&self) {
+        progress::set(match (self.quiet, self.verbose) {
+            (true, _) => progress::Level::Quiet,
+            (_, true) => progress::Level::Verbose,
+            _ => progress::Level::Usual,
+        });
+    }
 }
 
 /// Options of a core that `-h` shows for every command that has them; the others only for `generate`, which makes cores.
@@ -106,15 +114,6 @@ pub enum Command {
     /// Every output is compared in every cycle, over seeded streams of short and long queries with gaps, masks, partial
     /// results, special values and resets, as far as the core has them.
     Cosim(CosimArgs),
-    /// Compare the emitted units with correctly rounded results, over all operands
-    Units(UnitsArgs),
-    /// Check random legal configurations of cores, arrays, split keys and stream wrappers
-    ///
-    /// Each is drawn over all options and formats, generated and linted. Its testbench runs in Icarus, and now and then in Verilator.
-    /// The cycle engine runs in lock-step with the bit-exact model on streams of every kind, with gaps and without, and the vector engine
-    /// must give the same bits, cycles, held steps and values read. Inf and NaN in keys and values that no query sees must change
-    /// nothing. A failure is printed with its seed and the command that repeats it.
-    CheckRandom(RandomArgs),
     /// The whole tour: generate, simulate and trace all shipped cores on a bundled sample
     Demo(DemoArgs),
     /// Print the piecewise-linear tables with their errors and draw them
@@ -171,9 +170,6 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page, or write one for each command
     Man(ManArgs),
-    /// Write the parts of docs/reference that come from the program's tables
-    #[command(hide = true)]
-    Reference(ReferenceArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

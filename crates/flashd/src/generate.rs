@@ -17,7 +17,6 @@ use flashd_spec::format::Format;
 
 pub mod testbench;
 
-pub use testbench::unit_result;
 use testbench::{Plan, testbench, unit_testbench};
 
 pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
@@ -151,7 +150,8 @@ fn one(flags: &Flags) -> Result<Asking, Failure> {
     Ok(wrapper.map_or(Asking::Target(Box::new(target)), |wrapper| Asking::Wrapper(Box::new(wrapper))))
 }
 
-fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
+/// The files that the arguments select.
+pub fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
     let sources = if args.split { Sources::PerModule } else { Sources::Together };
     let plan = args.testbench.map(|look| Plan {
         seed: args.seed,

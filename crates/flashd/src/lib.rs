@@ -24,8 +24,6 @@ mod plot;
 mod ppa;
 mod progress;
 mod pwl;
-mod random;
-mod reference;
 mod sample;
 mod select;
 mod simulate;
@@ -34,12 +32,29 @@ mod skips;
 mod sweep;
 mod target;
 mod traffic;
-mod units;
 
 use clap::FromArgMatches;
 use cli::{Cli, Command};
+use flashd_generator::GeneratedFile;
 use std::ffi::OsString;
 use std::process::ExitCode;
+
+pub use output::Failure;
+
+/// The parts of the program that `cargo xtask` builds its checks from.
+pub mod parts {
+    pub use crate::cli::examples::{COMMANDS, Example, groups};
+    pub use crate::cli::named::float_format;
+    pub use crate::cli::numbers::{SEGMENTS, one_of, whole};
+    pub use crate::cli::with_range;
+    pub use crate::cosim::build::{Compile, Running, Simulator, require_tools};
+    pub use crate::digest::{sealed_line, sha256, unsealed_line};
+    pub use crate::generate::testbench::{Plan, testbench, unit_result};
+    pub use crate::list::{formats, variants};
+    pub use crate::output::{check_writable, print, print_json, table};
+    pub use crate::progress::{Work, on_all_processors};
+    pub use crate::target::Target;
+}
 
 /// The program: reads the process's arguments, runs what they ask for and says how it ended.
 pub fn main() -> ExitCode {
@@ -63,17 +78,11 @@ pub fn run(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
         Err(Refused::ByUs(failure)) => return ended(Err(failure), json),
     };
     interrupt::install();
-    progress::set(match (cli.quiet, cli.verbose) {
-        (true, _) => progress::Level::Quiet,
-        (_, true) => progress::Level::Verbose,
-        _ => progress::Level::Usual,
-    });
+    cli.set_progress();
     let result = match cli.command {
         Command::Generate(args) => generate::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Cosim(args) => cosim::run(&args),
-        Command::Units(args) => units::run(&args),
-        Command::CheckRandom(args) => random::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Pwl(args) => pwl::run(&args),
         Command::Ppa(args) => ppa::run(&args),
@@ -90,7 +99,6 @@ pub fn run(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
         Command::List(args) => list::run(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
-        Command::Reference(args) => reference::run(&args),
     };
     progress::step(|| "done".into());
     ended(result, json)
@@ -147,13 +155,7 @@ fn ended(result: Result<(), output::Failure>, json: bool) -> u8 {
 /// # Errors
 /// What the program would print before it ends with 2.
 pub fn selected<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, String> {
-    // Made once: callers ask for thousands of selections, and all options take longer to describe than to parse.
-    thread_local! {
-        static COMMAND: std::cell::RefCell<clap::Command> = std::cell::RefCell::new(cli::command());
-    }
-    let words = ["flashd"].into_iter().chain(arguments);
-    let cli = COMMAND.with_borrow_mut(|command| parse_with(command, words));
-    match cli.map_err(|e| e.to_string())?.command {
+    match parse_again(arguments).map_err(|e| e.to_string())?.command {
         Command::Generate(args) => generate::selected(&args),
         Command::Simulate(args) => simulate::selected(&args),
         Command::Cosim(args) => cosim::selected(&args),
@@ -163,6 +165,32 @@ pub fn selected<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<
         _ => Ok(Vec::new()),
     }
     .map_err(|e| e.to_string())
+}
+
+/// The files that `flashd generate` with these arguments writes, without the revision and the command in their headers.
+///
+/// # Errors
+/// As the command: arguments that select no design, and with `--testbench` a design that differs from the model.
+pub fn generated<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<GeneratedFile>, Failure> {
+    let cli = parse_again(["generate", "--quiet"].into_iter().chain(arguments));
+    let cli = cli.map_err(|refused| match refused {
+        Refused::ByClap(error) => Failure::input(output::first_paragraph(&error.to_string())),
+        Refused::ByUs(failure) => failure,
+    })?;
+    cli.set_progress();
+    match cli.command {
+        Command::Generate(args) => generate::files(&args),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Parses arguments by a command line that each thread describes once: its options take longer to describe than to parse.
+fn parse_again<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Cli, Refused> {
+    thread_local! {
+        static COMMAND: std::cell::RefCell<clap::Command> = std::cell::RefCell::new(cli::command());
+    }
+    let words = ["flashd"].into_iter().chain(arguments);
+    COMMAND.with_borrow_mut(|command| parse_with(command, words))
 }
 
 /// The description of the command line, with all commands and options.
@@ -182,7 +210,7 @@ pub fn refusal(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
 
 /// The examples in the help of each command, as one would type them, and whether each is quick and needs no tool.
 pub fn examples() -> Vec<(String, bool)> {
-    let all = cli::examples::EXAMPLES.iter().flat_map(|(_, examples)| examples);
+    let all = cli::examples::COMMANDS.iter().flat_map(|(.., examples)| examples);
     all.map(|example| (format!("flashd {}", example.words), example.quick)).collect()
 }
 

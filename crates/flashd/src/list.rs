@@ -23,17 +23,14 @@ struct Core {
     configuration: CoreConfig,
 }
 
-/// The flags of cores beside the shipped ones, for scripts that check them all.
-fn variants(d: usize) -> Result<Vec<String>, Failure> {
+/// The cores with vectors of d elements that are not shipped: all variants in bf16 and fp8-e4m3, mixed precision, fixed thresholds.
+pub fn variants(d: usize) -> Vec<CoreConfig> {
     let shipped: Vec<String> = CoreConfig::shipped().iter().map(CoreConfig::name).collect();
     let variants =
         [Format::BF16, Format::FP8_E4M3].into_iter().flat_map(|format| CoreConfig::variants(d, format));
     let thresholds = CoreConfig::with_hold(d, Format::BF16, Hold::Below(DEFAULT_HOLD));
-    let cores: Vec<CoreConfig> = variants.chain(CoreConfig::mixed_precision(d)).chain(thresholds).collect();
-    for core in &cores {
-        core.validate().map_err(|e| Failure::input(format!("--{e}")))?;
-    }
-    Ok(cores.iter().filter(|core| !shipped.contains(&core.name())).map(CoreConfig::flags).collect())
+    let cores = variants.chain(CoreConfig::mixed_precision(d)).chain(thresholds);
+    cores.filter(|core| !shipped.contains(&core.name())).collect()
 }
 
 /// The flags of each datapath, those that ship first, and what it is; then what can be added to any of them.
@@ -80,7 +77,9 @@ fn number(x: f64) -> String {
 
 pub fn run(args: &ListArgs) -> Result<(), Failure> {
     if args.variants {
-        return print(&variants(args.d)?.join("\n"));
+        let cores = variants(args.d);
+        cores.iter().try_for_each(|core| core.validate().map_err(|e| Failure::input(format!("--{e}"))))?;
+        return print(&cores.iter().map(CoreConfig::flags).collect::<Vec<_>>().join("\n"));
     }
     let designs = designs();
     let configurations: Vec<Core> = CoreConfig::shipped()

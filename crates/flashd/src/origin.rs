@@ -19,11 +19,11 @@ pub fn keep(words: &[OsString]) {
     let _ = COMMAND.set(words.join(" "));
 }
 
-/// What emitted files say of their origin; nothing if they have to be reproducible.
+/// What emitted files say of their origin; nothing if they have to be reproducible, or no command line runs.
 pub fn origin() -> Origin {
-    match flashd_files::reproducible() {
-        true => Origin::default(),
-        false => Origin { revision: REVISION.into(), command: COMMAND.get().cloned() },
+    match COMMAND.get().filter(|_| !flashd_files::reproducible()) {
+        None => Origin::default(),
+        command => Origin { revision: REVISION.into(), command: command.cloned() },
     }
 }
 

@@ -23,6 +23,7 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// [`Failure::Input`] with this message.
     pub fn input(message: impl Into<String>) -> Failure {
         Failure::Input(message.into())
     }
@@ -38,6 +39,7 @@ impl Failure {
             .to_string()
     }
 
+    /// The exit code of the process: 1, 2 or 130.
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Check(_) => 1,

@@ -67,8 +67,6 @@ pub mod rates {
     pub const MODEL_ELEMENT: f64 = 3e-9;
     /// How much slower the reference simulator of `--engine rusthdl` is.
     pub const RUSTHDL: f64 = 20.0;
-    /// A random configuration through all checks.
-    pub const RANDOM: f64 = 5.0;
     /// Compiling a core with Verilator, without its lanes, and for each element.
     pub const VERILATOR: (f64, f64) = (15.0, 0.5);
     /// Mapping a core of which nothing is in the cache, for each element of its vectors.

@@ -17,8 +17,11 @@ use std::io::Write;
 
 /// The design.
 pub enum Target {
+    /// One core.
     Core(CoreConfig),
+    /// An array of cores.
     Array(ArrayConfig),
+    /// Cores for parts of the keys.
     Split(SplitConfig),
 }
 

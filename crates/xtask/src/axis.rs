@@ -3,9 +3,9 @@
 mod bench;
 pub mod proofs;
 
-use crate::failure::{Failure, Outcome, check, input, with};
-use crate::flashd::Flashd;
-use crate::process::{Said, command, require, root, run};
+use crate::failure::{Failure, Outcome, input, none, with};
+use crate::icarus::checks as compared;
+use crate::process::{Said, command, flashd, require, root, run, succeeds};
 use crate::selection::{Around, Selection};
 use crate::selections::{datapath, fa2, flash_d, late, masked, partial};
 use crate::work::{self, create};
@@ -13,9 +13,10 @@ use bench::{Bench, Python};
 use clap::Args;
 use flashd_spec::config::{CoreConfig, FlashDVariant, Hold};
 use flashd_spec::format::Format;
+use std::path::Path;
 use std::time::Instant;
 
-/// Niceness: these run beside other checks, which begin with the long ones.
+/// Niceness: other checks, which begin with long ones, run at the same time.
 const NICE: i32 = 5;
 /// Beats of the bench in Verilator, and with `--long`.
 const BEATS: [u64; 2] = [20_000, 1_000_000];
@@ -28,15 +29,15 @@ const BEATS: [u64; 2] = [20_000, 1_000_000];
 ///   fusesoc   the targets lint and sim of the core description
 ///   proofs    cargo xtask prove-axis, with --long also its mutants
 ///
-/// The Python tools of testbench/axis/requirements.txt are installed from PyPI when they are missing (scripts/venv). FLASHD names the
-/// flashd executable; by default it is built. Verilator's executables are kept in target/verilator.
+/// The Python tools of testbench/axis/requirements.txt are installed from PyPI when they are missing (scripts/venv). Verilator's
+/// executables are kept in target/verilator.
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct WrapperOptions {
     /// A million beats, more wrappers in Verilator and cocotb, and the mutants of the proofs
     #[arg(long)]
     long: bool,
-    /// Seed of stalls and of what is not initialised
+    /// Seed of stalls and of uninitialised registers
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=999_999_999))]
     seed: u64,
     /// Make it an error that Python tools are missing
@@ -59,12 +60,12 @@ enum Check {
     Cocotb,
 }
 
-/// A wrapper, its checks, and what is simulated with it.
+/// A wrapper, its checks, and its data.
 struct Case {
     core: CoreConfig,
     wrapper: Around,
     checks: &'static [Check],
-    /// More of them with `--long`: what takes Verilator a minute to compile, and finds what the others find.
+    /// More of them with `--long`: they take Verilator a minute to compile, and find the same faults.
     long: &'static [Check],
     /// Recorded attention head of testbench/data.
     head: &'static str,
@@ -167,7 +168,6 @@ pub fn axis(options: &WrapperOptions) -> Outcome {
         return input(format!("--only {}: no wrapper has this in its name{more}", options.only));
     }
     rustix::process::nice(NICE).map_err(with("nice"))?;
-    let flashd = Flashd::find()?;
     let python = Python::find(options.no_install)?;
     println!("{}", python.versions()?);
     let work = work::temporary()?;
@@ -175,7 +175,7 @@ pub fn axis(options: &WrapperOptions) -> Outcome {
     let mut table = Table::new();
     for (i, case) in cases.iter().enumerate() {
         let folder = create(&work.path().join(i.to_string()))?;
-        let name = prepare(&flashd, case, &folder)?;
+        let name = prepare(case, &folder)?;
         let bench = Bench { folder: &folder, name: &name, seed: options.seed, python: &python };
         for one in checks(case) {
             match one {
@@ -192,9 +192,7 @@ pub fn axis(options: &WrapperOptions) -> Outcome {
                 }
                 Check::Cocotb => {
                     let causal = case.limits.contains("--causal");
-                    table.line(&name, "cocotb", "8 queries, 12 keys", || {
-                        bench.cocotb(flashd.program(), case.head, causal)
-                    })?;
+                    table.line(&name, "cocotb", "8 queries, 12 keys", || bench.cocotb(case.head, causal))?;
                 }
             }
         }
@@ -202,7 +200,7 @@ pub fn axis(options: &WrapperOptions) -> Outcome {
     let mut failed = table.failed;
     if !options.no_proofs {
         println!();
-        match proofs::all(&flashd, options.long) {
+        match proofs::all(options.long) {
             Err(Failure::Check(text)) => {
                 eprintln!("{text}");
                 failed += 1;
@@ -210,31 +208,34 @@ pub fn axis(options: &WrapperOptions) -> Outcome {
             other => other?,
         }
     }
-    match failed {
-        0 => Ok(()),
-        n => check(format!("{n} checks of stream wrappers failed")),
-    }
+    none(failed, "checks of stream wrappers failed")
 }
 
 /// The wrapper, its packets and its bench in a folder; returns its name.
-fn prepare(flashd: &Flashd, case: &Case, folder: &std::path::Path) -> Outcome<String> {
-    flashd.generate(&Selection::around(case.core.clone(), case.wrapper), &[], folder)?;
+fn prepare(case: &Case, folder: &Path) -> Outcome<String> {
+    Selection::around(case.core.clone(), case.wrapper).generate(&[], folder)?;
     let name = work::only(folder, ".v")?;
     let Around::Wrapper { queries, .. } = case.wrapper else { return input("a wrapper is needed") };
-    let array = Selection::around(case.core.clone(), Around::array(queries));
     let vectors = folder.join("array.vec");
-    let mut simulate = flashd.command(["simulate", "--tensor-scale", "none"]);
-    simulate.args(flashd.flags(&array)?).args(case.limits.split_whitespace()).arg("--vectors").arg(&vectors);
+    let flashd = flashd()?;
+    let mut simulate = command(&flashd[0], &flashd[1..]);
+    simulate.args(["simulate", "--tensor-scale", "none"]);
+    simulate.args(Selection::around(case.core.clone(), Around::array(queries)).flags());
+    simulate.args(case.limits.split_whitespace()).arg("--vectors").arg(&vectors);
     for tensor in ["q", "k", "v"] {
         let file = format!("testbench/data/{}-{tensor}.npy", case.head);
         simulate.arg(format!("--{tensor}")).arg(root().join(file));
     }
-    crate::flashd::succeeds(run(simulate)?, &name)?;
-    let manifest = folder.join(format!("{name}.json"));
-    let mut packets = command("python3", [root().join("testbench/axis/packets.py"), manifest, vectors]);
-    packets.arg("--out").arg(folder.join("tb")).env("PYTHONDONTWRITEBYTECODE", "1");
-    crate::flashd::succeeds(run(packets)?, "packets.py")?;
+    succeeds(run(simulate)?, &name)?;
+    packets(&folder.join(format!("{name}.json")), Some(&vectors), &folder.join("tb"))?;
     Ok(name)
+}
+
+/// Writes the bench of a wrapper into a folder, with the packets of an array's vectors.
+pub fn packets(manifest: &Path, vectors: Option<&Path>, out: &Path) -> Outcome {
+    let mut packets = command("python3", [&root().join("testbench/axis/packets.py"), manifest]);
+    packets.args(vectors).arg("--out").arg(out).env("PYTHONDONTWRITEBYTECODE", "1");
+    succeeds(run(packets)?, "packets.py").map(drop)
 }
 
 /// The lines of all checks.
@@ -256,7 +257,7 @@ impl Table {
 
     /// A bench, which also has to say that it has compared something.
     fn bench(&mut self, name: &str, kind: &str, scope: &str, check: impl Fn() -> Outcome<Said>) -> Outcome {
-        self.judge(name, kind, scope, check, |said| said.ok() && has_compared(&said.text))
+        self.judge(name, kind, scope, check, |said| compared(said).is_ok())
     }
 
     fn judge(
@@ -279,12 +280,4 @@ impl Table {
         }
         Ok(())
     }
-}
-
-/// Whether a bench passed with more than nothing compared.
-fn has_compared(text: &str) -> bool {
-    text.lines().any(|line| {
-        line.strip_prefix("TEST PASSED: ")
-            .is_some_and(|rest| rest.starts_with(|c: char| ('1'..='9').contains(&c)))
-    })
 }

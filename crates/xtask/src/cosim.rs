@@ -1,21 +1,19 @@
 //! `cargo xtask cosim`: the generated Verilog against the bit-exact model and the cycle engine.
 
-use crate::failure::{Failure, Outcome, check, with};
-use crate::flashd::{Flashd, succeeds};
-use crate::process::{command, limited, pool, require, run, target};
+use crate::failure::{Outcome, check, input, none};
+use crate::icarus::{checks, icarus};
+use crate::process::{pool, processors, require, simulators};
 use crate::selection::{Around, Selection};
 use crate::selections::{
-    D, biased, capped, datapath, fa2, flash_d, late, masked, partial, to_int8, variants, with_states,
+    D, biased, capped, datapath, fa2, flash_d, late, masked, partial, to_int8, with_states,
 };
 use crate::work::{self, create, only};
 use clap::Args;
+use flashd::parts::{variants, whole};
 use flashd_spec::config::{Arithmetic, CoreConfig, Fa2Variant, FlashDVariant, Hold, Kind, Lengths};
 use flashd_spec::format::{Format, Formats};
 use rayon::prelude::*;
-use std::path::Path;
-
-/// Processor time for one testbench in Icarus.
-const SECONDS: u64 = 600;
+use std::path::{Path, PathBuf};
 
 /// Keys of a testbench unless all checks are long. In Icarus each key takes a millisecond or more, and there are more than a hundred designs;
 /// Verilator has the long streams.
@@ -26,16 +24,15 @@ const FEW_KEYS: &str = "256";
 /// In Icarus, which knows X: the emitted testbench of every variant and mixed precision at d = 4, of shipped d = 16 cores, and of cores,
 /// arrays and split keys with masks, partial results and late values, 256 keys each. With --long variants have d = 8, there is a core
 /// with d = 64, and keys are as many as Icarus manages in seconds. In Verilator, by `flashd cosim`: 20,000 keys each through three
-/// shipped cores with d = 16, odd vector lengths, formats, widths and arrays. FLASHD names the flashd executable; by default it is built.
-/// Verilator's executables are kept in target/cosim.
+/// shipped cores with d = 16, odd vector lengths, formats, widths and arrays. Verilator's executables are kept in target/cosim.
 #[derive(Args)]
 pub struct CosimOptions {
     /// All shipped cores with N keys each, and more odd configurations with 100,000; d = 256 takes Verilator some minutes to compile
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000000", value_parser = clap::value_parser!(u64).range(1..))]
     long: Option<u64>,
     /// How many at the same time (default: one for each processor)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
-    jobs: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1, 1024))]
+    jobs: Option<usize>,
     /// Only designs with this in their name, to repeat some of them
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
@@ -66,85 +63,60 @@ pub fn cosim(options: &CosimOptions) -> Outcome {
     streams.iter_mut().for_each(|(selections, _)| selections.retain(wanted));
     streams.retain(|(selections, _)| !selections.is_empty());
     if testbenches.is_empty() && streams.is_empty() {
-        return crate::failure::input(format!("--only {}: no design has this in its name", options.only));
+        return input(format!("--only {}: no design has this in its name", options.only));
     }
-    let flashd = Flashd::find()?;
     if !testbenches.is_empty() {
-        icarus(&flashd, &testbenches, options.jobs)?;
+        in_parallel(&testbenches, options.jobs)?;
     }
-    let build = create(&target()?.join("cosim"))?.display().to_string();
-    let jobs = options.jobs.unwrap_or(crate::process::processors() as u64).to_string();
+    let build = simulators()?.display().to_string();
+    let jobs = options.jobs.unwrap_or_else(processors).to_string();
     for (selections, flags) in &streams {
-        let mut arguments = vec!["cosim".to_string()];
-        for selection in selections {
-            arguments.extend(["--core".to_string(), flashd.flags(selection)?.join(" ")]);
-        }
-        let rest = ["--jobs", &jobs, "--build", &build];
-        arguments.extend(flags.iter().chain(&rest).map(|word| word.to_string()));
-        // Its own progress and table are shown.
-        let mut command = flashd.command(arguments.iter().map(String::as_str));
-        let status = command.status().map_err(with("flashd cosim"))?;
-        match status.code() {
-            Some(0) => {}
-            Some(2) => return Err(Failure::Input("cosim: flashd refuses a design".into())),
-            _ => return check(format!("cosim: a difference in Verilator ({status})")),
+        let mut words = ["flashd", "cosim", "--jobs", &jobs, "--build", &build].map(String::from).to_vec();
+        words.extend(flags.iter().map(|word| word.to_string()));
+        words.extend(
+            selections.iter().flat_map(|selection| ["--core".to_string(), selection.flags().join(" ")]),
+        );
+        match flashd::run(words) {
+            0 => {}
+            2 => return input("cosim: flashd refuses a design"),
+            _ => return check("cosim: a difference in Verilator"),
         }
     }
     Ok(())
 }
 
 /// The emitted testbenches in Icarus.
-fn icarus(flashd: &Flashd, designs: &[(Selection, Vec<&str>)], jobs: Option<u64>) -> Outcome {
+fn in_parallel(designs: &[(Selection, Vec<&str>)], jobs: Option<usize>) -> Outcome {
     let work = work::temporary()?;
-    let passed: usize = pool(jobs.map(|jobs| jobs as usize))?.install(|| {
+    let passed: usize = pool(jobs)?.install(|| {
         let one = |(i, (selection, options)): (usize, &(Selection, Vec<&str>))| {
             let folder = work.path().join(i.to_string());
-            let (name, verdict) = match testbench(flashd, selection, options, &folder) {
-                Ok(verdict) => verdict,
-                Err(failure) => (selection.to_string(), format!("TEST FAILED: {failure}")),
-            };
-            // What is not needed any more does not fill the disk.
+            let verdict = simulate(selection, options, &folder);
+            // Removed at once, or the disk fills.
             let _ = std::fs::remove_dir_all(&folder);
-            println!("{name:<40} {verdict}");
-            usize::from(has_passed(&verdict))
+            match &verdict {
+                Ok((name, checks)) => println!("{name:<40} {checks} checks"),
+                Err(failure) => println!("{:<40} FAILED: {failure}", selection.to_string()),
+            }
+            usize::from(verdict.is_ok())
         };
         designs.par_iter().enumerate().with_max_len(1).map(one).sum()
     });
     println!("cosim: {passed} of {} designs passed in Icarus", designs.len());
-    match passed == designs.len() {
-        true => Ok(()),
-        false => check(format!("cosim: {} designs failed in Icarus", designs.len() - passed)),
-    }
+    none(designs.len() - passed, "designs failed in Icarus")
 }
 
-/// Whether a testbench says so, and has looked at something.
-fn has_passed(verdict: &str) -> bool {
-    let checks = verdict.strip_prefix("TEST PASSED: ").and_then(|rest| rest.strip_suffix(" checks"));
-    checks.and_then(|number| number.parse::<u64>().ok()).is_some_and(|number| number > 0)
-}
-
-/// The testbench of one design: its name and what it says last.
-fn testbench(
-    flashd: &Flashd,
-    selection: &Selection,
-    options: &[&str],
-    folder: &Path,
-) -> Outcome<(String, String)> {
+/// The testbench of one design: its name and the number of its checks.
+fn simulate(selection: &Selection, options: &[&str], folder: &Path) -> Outcome<(String, u64)> {
     create(folder)?;
-    flashd.generate(selection, &[&["--testbench"], options].concat(), folder)?;
+    selection.generate(&[&["--testbench"], options].concat(), folder)?;
     let name = only(folder, "_tb.v")?;
-    let (bench, design) = (format!("{name}_tb.v"), format!("{name}.v"));
-    let top = format!("{name}_tb");
-    let mut compile = command("iverilog", ["-g2005", "-Wall", "-s", &top, "-o", "tb.vvp", &bench, &design]);
-    compile.current_dir(folder);
-    succeeds(run(compile)?, "iverilog")?;
-    let mut simulate = command("vvp", ["-n", "tb.vvp"]);
-    simulate.current_dir(folder);
-    let verdict = limited(simulate, Some(SECONDS))?.last(1);
-    Ok((name, if verdict.is_empty() { "TEST FAILED: no verdict".into() } else { verdict }))
+    let sources = [format!("{name}_tb.v"), format!("{name}.v")].map(PathBuf::from);
+    let checks = checks(&icarus(folder, &format!("{name}_tb"), &sources, &[])?)?;
+    Ok((name, checks))
 }
 
-/// The designs for Icarus, and options of their testbenches. What takes longest for what it finds is long: longer vectors have more of the
+/// The designs for Icarus, and options of their testbenches. The slowest are long: longer vectors have more of the
 /// same modules, which Verilator has with d = 16.
 fn in_icarus(long: bool) -> Vec<(Selection, Vec<&'static str>)> {
     let d = if long { D } else { D / 2 };
@@ -232,7 +204,7 @@ fn shipped() -> Vec<Selection> {
     cores.map(Selection::core).to_vec()
 }
 
-/// What is odd about a length, a format, tables, the hold rule or what is around a core.
+/// Odd lengths, formats, tables, hold rules, arrays and split keys.
 fn few() -> Vec<Selection> {
     let cores = [
         flash_d(2, Format::FP8_E5M2),
@@ -241,7 +213,7 @@ fn few() -> Vec<Selection> {
         holding(Hold::None, fa2(5, Format::FP32)),
     ];
     let mut all: Vec<Selection> = cores.map(Selection::core).to_vec();
-    // The others, in cores of their own, are long.
+    // The others are long.
     let [flash_d_mixed, .., fa2_mixed] = mixed();
     all.push(Selection::core(fa2_mixed));
     all.push(Selection::around(masked(flash_d_mixed), Around::array(2)));
@@ -250,7 +222,7 @@ fn few() -> Vec<Selection> {
     all
 }
 
-/// Formats and lengths of their own for keys, values and results.
+/// Separate formats and lengths of keys, values and results.
 fn mixed() -> [CoreConfig; 5] {
     use Format as F;
     let of = |core: CoreConfig, [q, k, v, o]: [Format; 4], dv: usize| {
@@ -300,14 +272,6 @@ fn many() -> Vec<Selection> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_checks_that_were_made_pass() {
-        assert!(has_passed("TEST PASSED: 12 checks"));
-        for verdict in ["TEST PASSED: 0 checks", "TEST PASSED: checks", "TEST FAILED: no verdict", ""] {
-            assert!(!has_passed(verdict), "{verdict}");
-        }
-    }
 
     #[test]
     fn every_design_is_legal() {

@@ -1,14 +1,18 @@
-//! What a revision emits, for comparison with another one.
+//! The files that a revision emits, for comparison with another one.
 
-use crate::failure::{Outcome, check, input, with};
-use crate::process::{command, run};
+use crate::failure::{Outcome, input, none, with};
+use crate::process::{command_in, run};
 use crate::selection::Selection;
 use crate::selections;
 use crate::work::{create, write};
+use flashd_spec::machine::Machine;
+use flashd_simulator::random::{LONGEST, draw};
 use npyz::WriterBuilder;
 use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,17 +20,18 @@ use std::path::{Path, PathBuf};
 const KEYS: usize = 24;
 /// Queries of waves.
 const QUERIES: usize = 4;
-/// The file of a design's configuration, in the folder of what it emits.
+/// The file of a design's configuration, in the design's folder.
 const CONFIGURATION: &str = "configuration.json";
 /// Lines that are shown of a difference.
 const SHOWN: usize = 12;
 
 /// Everything into a folder.
-pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64, like: Option<&Path>) -> Outcome {
+pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64) -> Outcome {
     if out.exists() {
         return input(format!("--out {}: it is there already", out.display()));
     }
     let flashd = flashd.canonicalize().map_err(with(format!("--flashd {}", flashd.display())))?;
+    let flashd = [flashd.into_os_string()];
     let data = create(&out.join("data"))?;
     for (name, rows, seed) in [("q", QUERIES, 1), ("k", KEYS, 2), ("v", KEYS, 3)] {
         let file = data.join(format!("{name}.npy"));
@@ -57,16 +62,15 @@ pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64, like: Option<&Pat
         arguments.extend(["--vcd", "wave.vcd", "--signals", "all"].map(String::from));
         keep(&flashd, &arguments, &folder).map(drop)
     })?;
-    if let Some(like) = like {
-        let count = emit_like(&flashd, like, out)?;
-        println!("{} designs, {} waves, {count} as in {}", designs.len(), waves.len(), like.display());
-        return Ok(());
-    }
-    let folder = create(&out.join("random"))?;
-    let (count, seed) = (random.to_string(), seed.to_string());
-    let drawn =
-        ["check-random", "--generate-only", "--count", &count, "--seed", &seed, "--keys", "24", "--out", "."];
-    keep(&flashd, &drawn.map(String::from), &folder)?;
+    (seed..seed + u64::from(random)).into_par_iter().try_for_each(|seed| {
+        let folder = create(&out.join("random").join(seed.to_string()))?;
+        let drawn = draw(&mut ChaCha8Rng::seed_from_u64(seed), LONGEST);
+        let arguments = format!("generate {} --out .", flags(&drawn, &folder)?);
+        let bench = format!(" --testbench --keys 24 --seed {seed}");
+        let bench = if matches!(drawn, Machine::Wrapper(_)) { "" } else { &bench };
+        let arguments: Vec<String> = (arguments + bench).split(' ').map(String::from).collect();
+        keep(&flashd, &arguments, &folder).map(drop)
+    })?;
     println!(
         "{} designs, {} waves, {random} random configurations in {}",
         designs.len(),
@@ -76,43 +80,38 @@ pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64, like: Option<&Pat
     Ok(())
 }
 
-/// The designs of a folder of manifests, one below it for each: what `check-random --generate-only` drew in one revision, for a revision
-/// that draws others from the same seeds.
-fn emit_like(flashd: &Path, like: &Path, out: &Path) -> Outcome<usize> {
-    let manifests: Vec<PathBuf> =
-        names(like)?.into_iter().filter(|name| name.extension().is_some_and(|end| end == "json")).collect();
-    manifests.par_iter().try_for_each(|name| {
-        let path = like.join(name);
-        let text = fs::read_to_string(&path).map_err(with(path.display()))?;
-        let manifest: serde_json::Value = serde_json::from_str(&text).map_err(with(path.display()))?;
-        let configuration = &manifest["configuration"];
-        // Split keys have no file of their own: a core and a flag.
-        let (written, parts) = match &configuration["parts"] {
-            serde_json::Value::Number(parts) => (&configuration["core"], Some(parts.to_string())),
-            _ => (configuration, None),
-        };
-        let folder = create(&out.join("random").join(name.with_extension("")))?;
-        write(&folder.join(CONFIGURATION), &written.to_string())?;
-        let mut arguments = ["generate", "--config", CONFIGURATION, "--out", "."].map(String::from).to_vec();
-        arguments.extend(parts.into_iter().flat_map(|parts| ["--parts".into(), parts]));
-        keep(flashd, &arguments, &folder).map(drop)
-    })?;
-    Ok(manifests.len())
+/// Flags for a configuration, which is written to the folder.
+fn flags(drawn: &Machine, folder: &Path) -> Outcome<String> {
+    // Split keys are a core and a flag.
+    let (text, parts) = match drawn {
+        Machine::Core(core) => (serde_json::to_string(core), None),
+        Machine::Array(array) => (serde_json::to_string(array), None),
+        Machine::Wrapper(wrapper) => (serde_json::to_string(wrapper), None),
+        Machine::Split(split) => (serde_json::to_string(&split.core), Some(split.parts)),
+    };
+    write(&folder.join(CONFIGURATION), &text.map_err(with(drawn.name()))?)?;
+    let parts = parts.map_or(String::new(), |parts| format!(" --parts {parts}"));
+    Ok(format!("--config {CONFIGURATION}{parts}"))
 }
 
 /// A command for a selection, whose configuration is written to the folder and compared with the rest.
 pub fn selected(command: &str, selection: &Selection, folder: &Path) -> Outcome<Vec<String>> {
-    if let Some(text) = selection.configuration()? {
-        write(&folder.join(CONFIGURATION), &text)?;
-    }
-    Ok([vec![command.to_string()], selection.flags(CONFIGURATION)].concat())
+    let flags = match selection {
+        // A file has every field, and is compared as well.
+        Selection::Core(core, around) => {
+            let text = serde_json::to_string_pretty(core).map_err(with(core.name()))?;
+            write(&folder.join(CONFIGURATION), &text)?;
+            [["--config", CONFIGURATION].map(String::from).to_vec(), around.flags()].concat()
+        }
+        other => other.flags(),
+    };
+    Ok([vec![command.to_string()], flags].concat())
 }
 
 /// Runs the program in a folder and keeps its output. Returns whether it succeeded.
-pub fn keep(flashd: &Path, arguments: &[String], folder: &Path) -> Outcome<bool> {
-    let mut command = command(flashd, arguments);
-    command.env(flashd_files::REPRODUCIBLE, "1");
-    command.current_dir(folder);
+pub fn keep(flashd: &[OsString], arguments: &[String], folder: &Path) -> Outcome<bool> {
+    let mut command = command_in(folder, &flashd[0], &flashd[1..]);
+    command.args(arguments).env(flashd_files::REPRODUCIBLE, "1");
     let said = run(command)?;
     let text = format!("{}\n{}\n{}", arguments.join(" "), said.status, said.text);
     // The data's folder is another one each time.
@@ -124,7 +123,7 @@ pub fn keep(flashd: &Path, arguments: &[String], folder: &Path) -> Outcome<bool>
 
 /// Numbers from a seed, spread evenly over (-2, 2), as a tensor of rows of D.
 fn write_normal(path: &Path, rows: usize, seed: u64) -> std::io::Result<()> {
-    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let file = fs::File::create(path)?;
     let options =
         npyz::WriteOptions::new().default_dtype().shape(&[rows as u64, selections::D as u64]).writer(file);
@@ -152,10 +151,9 @@ pub fn same(old: &Path, new: &Path, without: &[String]) -> Outcome {
     }
     different.iter().take(SHOWN).for_each(|text| println!("{text}"));
     println!("{files} files, {} differ", different.len());
-    match (files, different.len()) {
-        (0, _) => input(format!("{} and {} are empty", old.display(), new.display())),
-        (_, 0) => Ok(()),
-        (_, n) => check(format!("{n} files differ")),
+    match files {
+        0 => input(format!("{} and {} are empty", old.display(), new.display())),
+        _ => none(different.len(), "files differ"),
     }
 }
 

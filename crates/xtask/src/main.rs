@@ -3,18 +3,22 @@
 mod axis;
 mod cosim;
 mod failure;
-mod flashd;
 mod formal;
 mod generate;
 mod guard;
+mod icarus;
 mod mutate;
 mod process;
+mod random;
+mod reference;
 mod selection;
 mod selections;
 mod traces;
+mod units;
 mod work;
 
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -32,7 +36,7 @@ enum Command {
     /// Write all that a flashd emits into a folder: Verilog, manifests, testbenches and waves of every kind of design
     ///
     /// All shipped cores, all variants, arrays, masks, partial results, split keys, stream wrappers, units and random configurations.
-    /// What it prints of an error is kept as well. Two folders of two revisions are compared by `cargo xtask same`.
+    /// Errors are kept as well. Two folders of two revisions are compared by `cargo xtask same`.
     Emit {
         /// The program
         #[arg(long, value_name = "PROGRAM")]
@@ -46,10 +50,6 @@ enum Command {
         /// Seed of the first of them
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Instead of random configurations, those of the manifests in this folder, as `flashd check-random --generate-only` writes
-        /// them: for two revisions that draw other configurations from the same seeds
-        #[arg(long, value_name = "DIR", conflicts_with_all = ["random", "seed"])]
-        like: Option<PathBuf>,
     },
     /// Compare two folders of `cargo xtask emit`, byte by byte
     Same {
@@ -57,7 +57,7 @@ enum Command {
         old: PathBuf,
         /// The other's
         new: PathBuf,
-        /// Leave out lines that contain this, as those of headers
+        /// Leave out lines that contain this text, for example lines of headers
         #[arg(long, value_name = "TEXT")]
         without: Vec<String>,
     },
@@ -71,14 +71,21 @@ enum Command {
     Prove(formal::prove::ProveOptions),
     ProveFault(formal::fault::FaultOptions),
     Equivalent(formal::equivalent::EquivalentOptions),
+    Units(units::UnitsOptions),
+    CheckRandom(random::RandomOptions),
+    Reference(reference::ReferenceOptions),
+    /// Run flashd
+    #[command(hide = true, disable_help_flag = true)]
+    Flashd {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
 }
 
 fn main() -> ExitCode {
     work::remove_when_interrupted();
     let result = match Cli::parse().command {
-        Command::Emit { flashd, out, random, seed, like } => {
-            guard::emit(&flashd, &out, random, seed, like.as_deref())
-        }
+        Command::Emit { flashd, out, random, seed } => guard::emit(&flashd, &out, random, seed),
         Command::Same { old, new, without } => guard::same(&old, &new, &without),
         Command::Traces(options) => traces::traces(&options),
         Command::Generate(options) => generate::generate(&options),
@@ -90,12 +97,18 @@ fn main() -> ExitCode {
         Command::Prove(options) => formal::prove::prove(&options),
         Command::ProveFault(options) => formal::fault::prove_fault(&options),
         Command::Equivalent(options) => formal::equivalent::equivalent(&options),
+        Command::Units(options) => units::units(&options),
+        Command::CheckRandom(options) => random::check_random(&options),
+        Command::Reference(options) => reference::reference(&options),
+        Command::Flashd { words } => {
+            return flashd::run(std::iter::once("flashd".into()).chain(words)).into();
+        }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("error: {failure}");
-            failure.exit_code()
+            failure.exit_code().into()
         }
     }
 }

@@ -5,13 +5,14 @@ mod proofs;
 mod verdicts;
 
 use crate::failure::{Outcome, check};
-use crate::flashd::Flashd;
 use crate::process::{pool, require, target};
 use crate::selection::Selection;
-use crate::selections::{UNITS, fa2, flash_d};
+use crate::selections::{fa2, flash_d};
 use crate::work::{create, write};
 use clap::Args;
 use design::{Design, Vectors};
+use flashd::parts::whole;
+use flashd_hwmodel::units::FormatUnit;
 use flashd_spec::format::Format;
 use proofs::{Proof, prove};
 use std::io::IsTerminal;
@@ -21,19 +22,19 @@ use verdicts::Verdicts;
 /// Measure mutation coverage: are single faults in the emitted Verilog found by the emitted testbenches?
 ///
 /// Yosys lists N faults of a design: a wire of a cell stuck, inverted, or mixed with another one. All of them are put into one netlist,
-/// each behind a number, and the emitted testbench runs in Verilator once for every number, with the vectors that
-/// `generate --testbench ports` writes: a netlist has no inside to look at. What these do not find meets a stream of more keys. What is
-/// left then is held against the original, and only a fault that is proved to change nothing is left out of the count: by a SAT solver
+/// each under a number, and the emitted testbench runs in Verilator once for every number, with the vectors that
+/// `generate --testbench ports` writes: a netlist has no inside to look at. Other faults meet a stream of more keys. The rest
+/// is compared with the original, and only a fault that is proved to change nothing is left out of the count: by a SAT solver
 /// in its module, registers cut (unit), and in cores, what ten more streams do not find, by ABC (cargo xtask prove-fault) in every
 /// reachable state (step, late0 and late1, which are counted as step) or where the results are looked at (outputs), and last in its
 /// module again, case by case (counted as unit). The proofs but that by cases are tried on some faults that the vectors found too: it is a
 /// failure if they prove one.
 ///
 /// The last table has the proofs of each kind, the share of the other faults that was found, and how many of these the first vectors
-/// found; survivors are named, with what the prover says of them: `differs` where it knows inputs that find the fault. They are a
+/// found; survivors are named, with the answer of the prover: `differs` where it knows inputs that find the fault. They are a
 /// failure where less than 99 % (cores) or 100 % (units) were found.
 ///
-/// Results are kept and not computed again: an interrupted run continues. FLASHD names the flashd executable; by default it is built.
+/// Results are kept and not computed again: an interrupted run continues.
 #[derive(Args)]
 pub struct MutateOptions {
     /// 60 faults of each d = 4 core and of two units
@@ -52,8 +53,8 @@ pub struct MutateOptions {
     #[arg(long, value_name = "N", default_value_t = 6)]
     check: usize,
     /// How many at the same time (default: one for each processor)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
-    jobs: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1, 1024))]
+    jobs: Option<usize>,
     /// Where results are kept (default: mutate in cargo's target folder)
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -81,7 +82,6 @@ const CHECK_SECONDS: u64 = 15;
 /// All designs.
 pub fn mutate(options: &MutateOptions) -> Outcome {
     require(&["yosys", "yosys-abc", "verilator", "make", "g++"])?;
-    let flashd = Flashd::find()?;
     let out = match &options.out {
         Some(out) => create(out)?,
         None => create(&target()?.join("mutate"))?,
@@ -92,14 +92,14 @@ pub fn mutate(options: &MutateOptions) -> Outcome {
             "design", "faults", "unit", "step", "outputs", "found", "at first", "share", "survive"
         );
     }
-    let pool = pool(options.jobs.map(|jobs| jobs as usize))?;
+    let pool = pool(options.jobs)?;
     let mut failed = Vec::new();
     let mut rows = Vec::new();
     for selection in selections(options) {
         let folder = out.join(folder_name(&selection, options.short));
         let of = if selection.is_unit() { OF_A_UNIT } else { OF_A_CORE };
         let faults = if options.short { SHORT } else { options.count.unwrap_or(of) };
-        let design = Design::prepare(&flashd, selection, &create(&folder)?, faults, options.keys)?;
+        let design = Design::prepare(selection, &create(&folder)?, faults, options.keys)?;
         let count = pool.install(|| measure(&design, options))?;
         let (share, enough) = count.share(&design)?;
         match options.json {
@@ -126,8 +126,10 @@ fn selections(options: &MutateOptions) -> Vec<Selection> {
         return options.selection.iter().map(|flags| Selection::words(flags)).collect();
     }
     let cores = [flash_d(4, Format::BF16), fa2(4, Format::BF16)].map(Selection::core);
-    let units = UNITS.iter().filter(|unit| !options.short || ["add", "exp"].contains(unit));
-    cores.into_iter().chain(units.map(|unit| Selection::Unit(unit, Format::FP8_E4M3))).collect()
+    let units = FormatUnit::ALL
+        .into_iter()
+        .filter(|unit| !options.short || [FormatUnit::Add, FormatUnit::Exp].contains(unit));
+    cores.into_iter().chain(units.map(|unit| Selection::Unit(unit.name(), Format::FP8_E4M3))).collect()
 }
 
 fn folder_name(selection: &Selection, short: bool) -> String {
@@ -137,7 +139,7 @@ fn folder_name(selection: &Selection, short: bool) -> String {
     words.join("_") + if short { "_short" } else { "" }
 }
 
-/// Says what is under way.
+/// Prints the step under way.
 fn progress(text: &str) {
     match std::io::stderr().is_terminal() {
         true => eprint!("\r{text:<70}\r"),
@@ -153,7 +155,7 @@ struct Count {
     in_step: usize,
     at_outputs: usize,
     at_first: usize,
-    /// Those that are left, with what a prover says.
+    /// Undetected faults, with the answer of a prover.
     survivors: Vec<(u32, String)>,
     /// Faults that were found and that a proof calls the same.
     wrong: usize,
@@ -192,7 +194,7 @@ fn measure(design: &Design, options: &MutateOptions) -> Outcome<Count> {
         }
         Ok(())
     };
-    // Modules are small: what takes longer is left to the proofs below, which know more.
+    // Modules are small: longer proofs are left to the methods below, which know more.
     let in_unit = if *unit { options.seconds } else { (options.seconds / 5).max(1) };
     prove_all(Proof::Unit, in_unit, &mut left)?;
     if !unit {

@@ -1,13 +1,13 @@
-//! Other programs: whether they are there, what they say, how long they may take.
+//! Other programs: whether they are installed, their output, their time limit.
 
-use crate::failure::{Outcome, input, with};
+use crate::failure::{Failure, Outcome, input, with};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-/// What a program said, standard output and standard error as they came, and how it ended.
+/// Standard output and standard error of a program in their order, and its status.
 pub struct Said {
     pub text: String,
     pub status: ExitStatus,
@@ -36,13 +36,35 @@ impl Said {
     }
 }
 
+/// The output of a program, or its failure: bad input if its exit code is 2.
+pub fn succeeds(said: Said, what: &str) -> Outcome<Said> {
+    let text = format!("{what}: {}", said.last(20));
+    match said.status.code() {
+        Some(0) => Ok(said),
+        Some(2) => Err(Failure::Input(text)),
+        _ => Err(Failure::Check(format!("{text} ({})", said.status))),
+    }
+}
+
+/// `flashd` and its first words: the executable that FLASHD names, or the command line inside this program.
+pub fn flashd() -> Outcome<Vec<OsString>> {
+    match std::env::var_os("FLASHD") {
+        Some(program) => {
+            let program = Path::new(&program);
+            let found = program.canonicalize().map_err(with(format!("FLASHD={}", program.display())))?;
+            Ok(vec![found.into()])
+        }
+        None => Ok(vec![std::env::current_exe().map_err(with("this program"))?.into(), "flashd".into()]),
+    }
+}
+
 /// Runs a program to its end.
 pub fn run(command: Command) -> Outcome<Said> {
     limited(command, None)
 }
 
-/// Runs a program, which the system ends after so many seconds of processor time. Processor time, so that what a proof says
-/// does not depend on what else the machine does.
+/// Runs a program, which the system ends after a number of seconds of processor time. Processor time, so that the answer of a proof
+/// does not depend on the load of the machine.
 pub fn limited(mut command: Command, seconds: Option<u64>) -> Outcome<Said> {
     let program = command.get_program().to_string_lossy().into_owned();
     let (mut reader, writer) = std::io::pipe().map_err(with(&program))?;
@@ -74,16 +96,25 @@ pub fn command<A: AsRef<OsStr>>(
     command
 }
 
-/// Runs a script of Yosys in a folder; `options` go to `yosys`.
-pub fn yosys(folder: &Path, options: &[&str], script: &str) -> Outcome<Said> {
-    run(yosys_command(folder, options, script))
+/// A program with its arguments, in a folder.
+pub fn command_in<A: AsRef<OsStr>>(
+    folder: &Path,
+    program: impl AsRef<OsStr>,
+    arguments: impl IntoIterator<Item = A>,
+) -> Command {
+    let mut command = command(program, arguments);
+    command.current_dir(folder);
+    command
 }
 
-/// What [`yosys`] runs.
-pub fn yosys_command(folder: &Path, options: &[&str], script: &str) -> Command {
-    let mut command = command("yosys", options);
-    command.args(["-p", script]).current_dir(folder);
-    command
+/// Runs a script of Yosys in a folder; `options` go to `yosys`.
+pub fn yosys(folder: &Path, options: &[&str], script: &str, seconds: Option<u64>) -> Outcome<Said> {
+    limited(command_in(folder, "yosys", options.iter().chain(&["-p", script])), seconds)
+}
+
+/// Runs a script of ABC, which comes with Yosys, in a folder.
+pub fn abc(folder: &Path, script: &str, seconds: Option<u64>) -> Outcome<Said> {
+    limited(command_in(folder, "yosys-abc", ["-q", script]), seconds)
 }
 
 /// A file's name as a script of Yosys has it.
@@ -108,7 +139,7 @@ pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Threads for work in parallel: so many, or one for each processor.
+/// Threads for work in parallel, by default one for each processor.
 pub fn pool(jobs: Option<usize>) -> Outcome<rayon::ThreadPool> {
     let jobs = jobs.unwrap_or_else(processors);
     rayon::ThreadPoolBuilder::new().num_threads(jobs).build().map_err(with("--jobs"))
@@ -118,6 +149,11 @@ pub fn pool(jobs: Option<usize>) -> Outcome<rayon::ThreadPool> {
 pub fn root() -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     crates.and_then(Path::parent).unwrap_or(Path::new(".")).to_path_buf()
+}
+
+/// The folder of designs that Verilator has compiled.
+pub fn simulators() -> Outcome<PathBuf> {
+    crate::work::create(&target()?.join("cosim"))
 }
 
 /// The folder that cargo builds in.

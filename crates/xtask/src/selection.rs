@@ -1,16 +1,18 @@
-//! What `flashd` is asked to generate.
+//! Designs as `flashd generate` selects them.
 
-use crate::failure::{Outcome, with};
+use crate::failure::{Outcome, of};
+use crate::work::{create, write};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
 use std::fmt::{self, Display, Formatter};
+use std::path::Path;
 
 /// One selection of `flashd generate`.
 #[derive(Clone)]
 pub enum Selection {
     /// All shipped cores.
     All,
-    /// A core, and what is around it.
+    /// A core and its surroundings.
     Core(Box<CoreConfig>, Around),
     /// A unit by its name.
     Unit(&'static str, Format),
@@ -18,7 +20,7 @@ pub enum Selection {
     Flags(Vec<String>),
 }
 
-/// What is around a core.
+/// The surroundings of a core.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Around {
     /// The core itself.
@@ -32,17 +34,18 @@ pub enum Around {
 }
 
 impl Around {
-    /// An array that counts as many keys as it does by default.
+    /// An array with the default width of key indices.
     pub fn array(queries: usize) -> Around {
         Around::Array { queries, key_index_bits: None }
     }
 
-    /// A wrapper with a beat of so many bits, and all values or those that are asked for.
+    /// A wrapper with the width of a beat, and all values or requested ones.
     pub fn wrapper(queries: usize, beat: Option<u32>, all_values: bool) -> Around {
         Around::Wrapper { queries, key_index_bits: None, beat, all_values }
     }
 
-    fn flags(self) -> Vec<String> {
+    /// Its flags of `flashd`.
+    pub fn flags(self) -> Vec<String> {
         let mut flags = Vec::new();
         let mut flag = |name: &str, value: String| flags.extend([name.to_string(), value]);
         match self {
@@ -82,29 +85,28 @@ impl Selection {
         Selection::Flags(flags.split_whitespace().map(String::from).collect())
     }
 
-    /// The text of the configuration file that [`Selection::flags`] names. A core is told by a file, not by flags: it has
-    /// every field, and the same names as here.
-    pub fn configuration(&self) -> Outcome<Option<String>> {
+    /// Flags of `flashd`.
+    pub fn flags(&self) -> Vec<String> {
+        let words = |flags: &str| flags.split_whitespace().map(String::from).collect();
         match self {
-            Selection::Core(core, _) => {
-                serde_json::to_string_pretty(core).map(Some).map_err(with(core.name()))
-            }
-            _ => Ok(None),
+            Selection::All => vec!["--all".into()],
+            Selection::Core(core, around) => [words(&core.flags()), around.flags()].concat(),
+            Selection::Unit(unit, format) => words(&format!("--unit {unit} --format {format}")),
+            Selection::Flags(flags) => flags.clone(),
         }
     }
 
-    /// Flags of `flashd`, with the name of the configuration file if there is one.
-    pub fn flags(&self, file: &str) -> Vec<String> {
-        match self {
-            Selection::All => vec!["--all".into()],
-            Selection::Core(_, around) => {
-                [vec!["--config".into(), file.to_string()], around.flags()].concat()
-            }
-            Selection::Unit(unit, format) => {
-                ["--unit", unit, "--format", &format.to_string()].map(String::from).to_vec()
-            }
-            Selection::Flags(flags) => flags.clone(),
-        }
+    /// Emits it into a folder, as `flashd generate` with these options.
+    pub fn generate(&self, options: &[&str], out: &Path) -> Outcome {
+        let flags = self.flags();
+        let words = flags.iter().map(String::as_str).chain(options.iter().copied());
+        let files = flashd::generated(words).map_err(of(self))?;
+        files.iter().try_for_each(|file| {
+            // Lists of files have relative paths, for comparison.
+            let path = out.join(&file.name);
+            create(path.parent().unwrap_or(out))?;
+            write(&path, &file.text)
+        })
     }
 
     /// Whether it is a unit.
@@ -135,7 +137,7 @@ impl Display for Selection {
             Selection::Core(core, around) => {
                 write!(f, "{}", [vec![core.name()], around.flags()].concat().join(" "))
             }
-            _ => write!(f, "{}", self.flags("").join(" ")),
+            _ => write!(f, "{}", self.flags().join(" ")),
         }
     }
 }

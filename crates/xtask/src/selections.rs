@@ -1,18 +1,15 @@
 //! Designs of every kind: the lists that the checks go through.
 
 use crate::selection::{Around, Selection};
-use flashd_spec::config::{
-    CoreConfig, DEFAULT_HOLD, Datapath, Design, Fa2Variant, FlashDVariant, Hold, KINDS, Kind,
-};
+use flashd::parts::variants;
+use flashd_hwmodel::units::FormatUnit;
+use flashd_spec::config::{CoreConfig, Datapath, Design, Fa2Variant, FlashDVariant, KINDS, Kind};
 use flashd_spec::format::{Format, Formats};
 
 /// Vector length of variants and options: short, since the modules of longer cores are the same.
 pub const D: usize = 8;
 /// The format of what differs by options and not by arithmetic.
 const FORMAT: Format = Format::FP8_E4M3;
-/// Names of units.
-pub const UNITS: [&str; 9] = ["add", "sub", "mul", "max", "sigmoid", "softplus", "ln", "exp", "reciprocal"];
-
 /// FLASH-D as shipped.
 pub fn flash_d(d: usize, format: Format) -> CoreConfig {
     CoreConfig::new(Design::FlashD, d, format)
@@ -54,26 +51,19 @@ pub fn to_int8(fraction: i32, core: CoreConfig) -> CoreConfig {
     core.with_formats(formats)
 }
 
-/// The core with values that come so many cycles after they are asked for.
+/// The core with values that come a number of cycles after their request.
 pub fn late(value_latency: u32, core: CoreConfig) -> CoreConfig {
     CoreConfig { value_latency, ..core }
 }
 
-/// Every variant and mixed precision that is not shipped: what `flashd list --variants` names.
-pub fn variants(d: usize) -> Vec<CoreConfig> {
-    let shipped: Vec<String> = CoreConfig::shipped().iter().map(CoreConfig::name).collect();
-    let variants = [Format::BF16, Format::FP8_E4M3].map(|format| CoreConfig::variants(d, format));
-    let thresholds = CoreConfig::with_hold(d, Format::BF16, Hold::Below(DEFAULT_HOLD));
-    let all = variants.into_iter().flatten().chain(CoreConfig::mixed_precision(d)).chain(thresholds);
-    all.filter(|core| !shipped.contains(&core.name())).collect()
-}
-
 /// Every unit in every format.
 fn units() -> impl Iterator<Item = Selection> {
-    UNITS.into_iter().flat_map(|unit| Format::NAMED.map(|(_, format)| Selection::Unit(unit, format)))
+    FormatUnit::ALL
+        .into_iter()
+        .flat_map(|unit| Format::NAMED.map(|(_, format)| Selection::Unit(unit.name(), format)))
 }
 
-/// What is generated and linted: all cores, the variants that are not shipped, all short d, some arrays, cores with
+/// The designs for lint: all cores, the variants that are not shipped, all short d, some arrays, cores with
 /// masks, stream wrappers, cores with partial results and late values, split keys, and all units.
 pub fn linted() -> Vec<Selection> {
     let mut all = vec![Selection::All];
@@ -130,7 +120,7 @@ pub fn with_states(d: usize, format: impl Fn(&Kind) -> Format) -> impl Iterator<
     kinds.map(move |kind| CoreConfig::with_datapath(kind.datapath, d, format(kind)))
 }
 
-/// What two revisions are compared by: more than is linted, and also what is refused.
+/// The designs that two revisions are compared by: more than for lint, and also unsupported ones.
 pub fn compared() -> Vec<Selection> {
     let mut all = vec![Selection::All];
     all.extend(variants(D).into_iter().map(Selection::core));
@@ -141,7 +131,7 @@ pub fn compared() -> Vec<Selection> {
     all
 }
 
-/// Every core with every kind of option; those that a core does not have are refused, which is compared, too.
+/// Every core with every kind of option; options that a core does not have end with an error, which is compared, too.
 pub fn with_options() -> Vec<Selection> {
     let kinds = KINDS.iter().map(|kind| datapath(kind.datapath, D, FORMAT));
     let cores: Vec<CoreConfig> = kinds.chain(CoreConfig::staged_otherwise(D, FORMAT)).collect();

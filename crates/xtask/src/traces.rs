@@ -1,9 +1,8 @@
 //! `cargo xtask traces`: what simulations show of every kind of machine, to compare two revisions by.
 
 use crate::failure::{Outcome, check, input, with};
-use crate::flashd::Flashd;
 use crate::guard::{keep, names, selected};
-use crate::process::root;
+use crate::process::{flashd, root};
 use crate::selection::{Around, Selection};
 use crate::selections::{biased, capped, datapath, partial};
 use crate::work::{create, write};
@@ -12,6 +11,7 @@ use flashd_spec::config::{KINDS, Kind};
 use flashd_spec::format::Format;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ const SUMS: &str = "SHA256SUMS";
 ///
 /// Every datapath as a core, as a core with masks, states, bias and cap, as an array, with split keys and in a stream wrapper, on a
 /// recorded head. SHA256SUMS has a digest of each file. `diff` compares the digests of two revisions, and `cargo xtask same` the files.
-/// FLASHD names the flashd executable; by default it is built.
+/// FLASHD names the flashd executable of a revision; by default these are of this one.
 #[derive(Args)]
 pub struct TracesOptions {
     /// Where to: a folder that is not there yet
@@ -38,10 +38,10 @@ pub fn traces(options: &TracesOptions) -> Outcome {
     if options.out.exists() {
         return input(format!("{}: it is there already", options.out.display()));
     }
-    let flashd = Flashd::find()?;
+    let flashd = flashd()?;
     let out = create(&options.out)?;
     let machines = machines();
-    machines.par_iter().try_for_each(|machine| trace(flashd.program(), machine, &out))?;
+    machines.par_iter().try_for_each(|machine| trace(&flashd, machine, &out))?;
     let files: Vec<PathBuf> = names(&out)?;
     let sums: Vec<String> = files
         .par_iter()
@@ -77,7 +77,7 @@ fn machines() -> Vec<Selection> {
 }
 
 /// One machine: a testbench, and two runs, because a run writes one wave of a kind and one chart.
-fn trace(flashd: &Path, machine: &Selection, out: &Path) -> Outcome {
+fn trace(flashd: &[OsString], machine: &Selection, out: &Path) -> Outcome {
     let folder = create(&out.join(machine.to_string().replace(' ', "_")))?;
     let run = |name: &str, command: &str, more: &[&str]| {
         let folder = create(&folder.join(name))?;

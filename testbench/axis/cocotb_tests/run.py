@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--flashd", required=True, type=Path, help="the executable")
+    parser.add_argument("--flashd", required=True, nargs="+", help="the executable, and words between it and the command")
     parser.add_argument("--manifest", required=True, type=Path, help="the wrapper's .json; its .v is beside it")
     parser.add_argument("--head", required=True, help="what the names of the .npy files begin with")
     parser.add_argument("--work", required=True, type=Path, help="folder to build in")
@@ -37,7 +37,7 @@ def main():
     config, vectors, result, data = (options.work / n for n in ("core.json", "core.vec", "o.npy", "data.npz"))
     config.write_text(json.dumps(block["core"]))
     heads = {name: f"{options.head}-{name}.npy" for name in "qkv"}
-    command = [options.flashd.resolve(), "simulate", "--config", config, "--queries", block["queries"], "--tensor-scale", "none"]
+    command = [*options.flashd, "simulate", "--config", config, "--queries", block["queries"], "--tensor-scale", "none"]
     command += ["--first-queries", options.queries, "--first-keys", options.keys, "--vectors", vectors, "--o", result]
     command += [x for name, file in heads.items() for x in (f"--{name}", file)]
     command += ["--causal"] if options.causal else []

@@ -1,11 +1,13 @@
-//! Two examples for each command: at the end of its help and on its page of the manual. A test parses all of them and runs those that are quick.
+//! The table of commands: their groups, and two examples for each, at the end of its help and on its page of the manual. A test parses
+//! all examples and runs the quick ones.
 
 use clap::Command;
 
-/// A command as one would type it, and what it is for.
+/// A command as one would type it, and its purpose.
 pub struct Example {
     /// The words after `flashd`.
     pub words: &'static str,
+    /// Its purpose.
     pub what: &'static str,
     /// Whether it takes no more than seconds, no tool and no file that the repository does not have.
     pub quick: bool,
@@ -19,9 +21,17 @@ const fn long(words: &'static str, what: &'static str) -> Example {
     Example { words, what, quick: false }
 }
 
-/// The examples of each command, by its name.
-pub const EXAMPLES: &[(&str, [Example; 2])] = &[
+const MAKE: &str = "Generate and simulate";
+const VERIFY: &str = "Verify";
+const MEASURE: &str = "Measure";
+const STUDY: &str = "Study the papers' figures and counts";
+const SWEEP: &str = "Sweep";
+const SHELL: &str = "Set up a shell";
+
+/// The group, the name and the examples of each command, in the order of help.
+pub const COMMANDS: &[(&str, &str, [Example; 2])] = &[
     (
+        MAKE,
         "generate",
         [
             quick("generate --design flash-d --d 64", "FLASH-D for heads of 64 elements, in bf16"),
@@ -32,6 +42,7 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        MAKE,
         "simulate",
         [
             quick(
@@ -45,6 +56,23 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        MAKE,
+        "demo",
+        [
+            long("demo", "all shipped cores, into rtl-out"),
+            long("demo --out demo --json", "the same into another folder, with its table as JSON"),
+        ],
+    ),
+    (
+        MAKE,
+        "list",
+        [
+            quick("list", "designs, formats, units and cores"),
+            quick("list --variants --d 8", "the flags of all variants"),
+        ],
+    ),
+    (
+        VERIFY,
         "cosim",
         [
             long(
@@ -55,40 +83,7 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
-        "units",
-        [
-            long("units --format fp8-e4m3", "every unit, over all operands of a format"),
-            long("units --pairs --count 256", "sums and products of 256 * 65,536 pairs of bf16 numbers"),
-        ],
-    ),
-    (
-        "check-random",
-        [
-            quick(
-                "check-random --count 2 --generate-only --out rtl-out/random",
-                "write two drawn designs and their testbenches, check nothing",
-            ),
-            long(
-                "check-random --count 1000 --results random.jsonl",
-                "a thousand, in as many runs as you like",
-            ),
-        ],
-    ),
-    (
-        "demo",
-        [
-            long("demo", "all shipped cores, into rtl-out"),
-            long("demo --out demo --json", "the same into another folder, with its table as JSON"),
-        ],
-    ),
-    (
-        "pwl",
-        [
-            quick("pwl", "the tables of the shipped cores, with errors and drawings"),
-            quick("pwl --segments 16 --coefficients", "other tables, with every coefficient"),
-        ],
-    ),
-    (
+        MEASURE,
         "ppa",
         [
             long(
@@ -102,6 +97,7 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        MEASURE,
         "size",
         [
             long("size --design flash-d --d 16 --clock 30", "the smallest FLASH-D for 65,536 keys in bf16"),
@@ -112,6 +108,7 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        MEASURE,
         "explore",
         [
             long("explore --clock 4 --liberty asap7.lib --svg explore.svg", "error over area at 4 ns"),
@@ -122,6 +119,7 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        MEASURE,
         "accuracy",
         [
             long("accuracy --format bf16 --no-lengths", "both designs on the bundled heads"),
@@ -132,6 +130,26 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        MEASURE,
+        "liberty",
+        [
+            long("liberty merge *_RVT_TT_nldm_*.lib --out asap7.lib", "ASAP7 as published, as one file"),
+            long(
+                "liberty merge simple.lib seq.lib --out both.lib --json",
+                "two files, with the result as JSON",
+            ),
+        ],
+    ),
+    (
+        STUDY,
+        "pwl",
+        [
+            quick("pwl", "the tables of the shipped cores, with errors and drawings"),
+            quick("pwl --segments 16 --coefficients", "other tables, with every coefficient"),
+        ],
+    ),
+    (
+        STUDY,
         "figure",
         [
             quick("figure weight", "the weight over the difference of scores, into rtl-out"),
@@ -139,6 +157,7 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        STUDY,
         "traffic",
         [
             quick("traffic --n 256 --d 16", "a head of 256 queries and keys, for four sizes of SRAM"),
@@ -146,6 +165,7 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        STUDY,
         "golden",
         [
             quick(
@@ -159,6 +179,7 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        STUDY,
         "skips",
         [
             quick("skips --hold 8,10,12", "three thresholds on the bundled heads"),
@@ -166,6 +187,7 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        STUDY,
         "llm",
         [
             long(
@@ -179,6 +201,7 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        SWEEP,
         "sweep",
         [
             long("sweep plan grid.json", "the shards of a grid, into the folder grid"),
@@ -186,23 +209,7 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
-        "liberty",
-        [
-            long("liberty merge *_RVT_TT_nldm_*.lib --out asap7.lib", "ASAP7 as published, as one file"),
-            long(
-                "liberty merge simple.lib seq.lib --out both.lib --json",
-                "two files, with the result as JSON",
-            ),
-        ],
-    ),
-    (
-        "list",
-        [
-            quick("list", "designs, formats, units and cores"),
-            quick("list --variants --d 8", "the flags of all variants"),
-        ],
-    ),
-    (
+        SHELL,
         "completions",
         [
             quick("completions bash", "for ~/.local/share/bash-completion/completions/flashd"),
@@ -210,6 +217,7 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        SHELL,
         "man",
         [
             quick("man", "the page of flashd itself"),
@@ -221,9 +229,17 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
     ),
 ];
 
-/// The command with its examples, and its subcommands with theirs.
+/// The groups in the order of help, each with the names of its commands.
+pub fn groups() -> Vec<(&'static str, Vec<&'static str>)> {
+    let of = |all: &[(&'static str, &'static str, [Example; 2])]| {
+        (all[0].0, all.iter().map(|(_, name, _)| *name).collect())
+    };
+    COMMANDS.chunk_by(|(one, ..), (next, ..)| one == next).map(of).collect()
+}
+
+/// The command with its examples and its place in help, and its subcommands with theirs. clap has no headings for subcommands.
 pub fn with_examples(command: Command) -> Command {
-    EXAMPLES.iter().fold(command, |command, (name, examples)| {
+    let command = COMMANDS.iter().fold(command, |command, (_, name, examples)| {
         let short: String = examples.iter().map(|example| format!("\n  flashd {}", example.words)).collect();
         let long =
             examples.iter().map(|e| format!("\n  # {}\n  flashd {}\n", e.what, e.words)).collect::<String>();
@@ -232,5 +248,16 @@ pub fn with_examples(command: Command) -> Command {
                 .after_help(format!("Examples:{short}"))
                 .after_long_help(format!("Examples:{}", long.trim_end()))
         })
-    })
+    });
+    let line = |name: &&str| {
+        let about = command.find_subcommand(name).and_then(Command::get_about).cloned().unwrap_or_default();
+        format!("  {name:<13}{about}\n")
+    };
+    let group = |(heading, names): (&str, Vec<&str>)| -> String {
+        format!("{heading}:\n{}\n", names.iter().map(line).collect::<String>())
+    };
+    let groups: String = groups().into_iter().map(group).collect();
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}"
+    ))
 }

@@ -18,10 +18,3 @@ pub struct ManArgs {
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub out: Option<PathBuf>,
 }
-
-#[derive(Args)]
-pub struct ReferenceArgs {
-    /// Folder of the pages
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Command, flag, and the flags of which it needs one. clap's `requires` does not hold where the needed flag conflicts with a third one that
 /// is given: then it could not be added, and the flag would be ignored.
-const NEEDS: [(&str, &str, &[&str]); 21] = [
+const NEEDS: [(&str, &str, &[&str]); 18] = [
     ("accuracy", "alibi", &["no_lengths"]),
     ("accuracy", "sink", &["no_lengths"]),
     ("generate", "beat", &["wrapper"]),
@@ -22,9 +22,6 @@ const NEEDS: [(&str, &str, &[&str]); 21] = [
     ("simulate", "signals", &WAVES),
     ("simulate", "from", &WINDOWS),
     ("simulate", "to", &WINDOWS),
-    ("units", "first", &["pairs"]),
-    ("units", "count", &["pairs"]),
-    ("check-random", "generate_only", &["out"]),
     ("list", "d", &["variants"]),
     ("llm", "tokens", &["text"]),
     ("traffic", "br", &["bc"]),

@@ -15,8 +15,11 @@ use rand_chacha::ChaCha8Rng;
 /// What the vectors are made from.
 #[derive(Clone, Copy)]
 pub struct Plan {
+    /// Seed of the data.
     pub seed: u64,
+    /// About how many keys; by default as many as Icarus simulates in seconds.
     pub keys: Option<u64>,
+    /// Ports alone, or steps inside as well.
     pub look: Look,
 }
 

@@ -29,13 +29,12 @@ const VERILATOR: &[(&str, &str)] = &[("verilator", "--version"), ("g++", "--vers
 const SYNTHESIS: &[(&str, &str)] = &[("yosys", "-V"), ("sta", "-version")];
 
 /// All kinds.
-pub const KINDS: [Kind; 6] = [
+pub const KINDS: [Kind; 5] = [
     Kind { core: Core::AnyLength, ..plain("accuracy") },
     Kind { core: Core::Flags, tools: VERILATOR, ..plain("cosim") },
     Kind { words: ["sweep", "part"], library: true, tools: SYNTHESIS, ..plain("explore") },
     Kind { core: Core::Flags, library: true, tools: SYNTHESIS, ..plain("ppa") },
     plain("skips"),
-    Kind { tools: VERILATOR, ..plain("units") },
 ];
 
 /// A command without a core or tools.

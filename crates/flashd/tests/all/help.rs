@@ -1,6 +1,7 @@
-//! Help, examples, completions, the manual, errors in JSON, how much is said, and the pages that the program writes.
+//! Help, examples, completions, the manual, errors in JSON, how much is said.
 
 use crate::common::{root, words};
+use flashd::parts::groups;
 use flashd::{commands, examples};
 use std::fs;
 use std::path::Path;
@@ -25,12 +26,36 @@ fn short_help_is_one_screen() {
     }
 }
 
-/// Every command that is not hidden has two examples, short ones in `-h` and with their purpose in `--help`.
+/// Every command is in one group, and help and README list the groups in the order of the table.
+#[test]
+fn commands_are_in_groups() {
+    let help = text(&run_in(&root(), &["--help"]).stdout);
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let groups = groups();
+    let mut places = Vec::new();
+    for (heading, names) in &groups {
+        places.push(help.find(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("{heading}\n{help}")));
+        places.extend(names.iter().map(|name| help.find(&format!("\n  {name} ")).unwrap()));
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        assert!(readme.contains(&format!("| {heading} | {} |", names.join(", "))), "{heading}");
+    }
+    assert!(places.is_sorted(), "{help}");
+    let mut grouped: Vec<&str> = groups.iter().flat_map(|(_, names)| names).copied().collect();
+    let mut all = commands();
+    grouped.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(grouped, all);
+    assert!(
+        groups.iter().all(|(heading, _)| groups.iter().filter(|(other, _)| other == heading).count() == 1)
+    );
+}
+
+/// Every command has two examples, short ones in `-h` and with their purpose in `--help`.
 #[test]
 fn every_command_has_two_examples() {
-    for command in commands().iter().filter(|command| *command != "reference") {
+    for command in commands() {
         for help in ["-h", "--help"] {
-            let help = text(&run_in(&root(), &[command, help]).stdout);
+            let help = text(&run_in(&root(), &[&command, help]).stdout);
             let (_, shown) = help.split_once("Examples:\n").unwrap_or_else(|| panic!("{command}:\n{help}"));
             let beginning = format!("flashd {command}");
             assert_eq!(
@@ -88,7 +113,7 @@ fn shells_get_completions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let out = run_in(&root(), &["completions", shell]);
         let script = text(&out.stdout);
-        assert!(["check-random", "value-stage"].iter().all(|word| script.contains(word)), "{shell}");
+        assert!(["explore", "value-stage"].iter().all(|word| script.contains(word)), "{shell}");
         // Not all of them complete values.
         let values = ["bash", "zsh", "fish"].contains(&shell);
         assert_eq!(script.contains("shared-log-reference"), values, "{shell}");
@@ -110,7 +135,7 @@ fn shells_get_completions() {
 fn the_manual_has_every_command() {
     let folder = tempfile::tempdir().unwrap();
     assert!(run_in(folder.path(), &["man", "--out", "man"]).status.success());
-    for command in commands().iter().filter(|command| *command != "reference") {
+    for command in commands() {
         let page = fs::read_to_string(folder.path().join(format!("man/flashd-{command}.1"))).unwrap();
         // Dashes are escaped.
         let page = page.replace("\\-", "-");
@@ -177,29 +202,4 @@ fn what_is_said_can_be_chosen() {
     // Before or behind the command, and not both.
     assert_eq!(run_in(&root(), &["-q", "list"]).status.code(), Some(0));
     assert_eq!(run_in(&root(), &["list", "-q", "-v"]).status.code(), Some(2));
-}
-
-/// The parts of the reference that the program writes are those that are checked in.
-#[test]
-fn the_reference_is_what_the_program_writes() {
-    let folder = tempfile::tempdir().unwrap();
-    let pages = root().join("docs/reference");
-    let mut copied = 0;
-    for entry in fs::read_dir(&pages).unwrap() {
-        let path = entry.unwrap().path();
-        fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
-        copied += 1;
-    }
-    assert!(copied > 8, "{copied}");
-    let out = run_in(&root(), &["reference", folder.path().to_str().unwrap()]);
-    assert!(out.status.success(), "{}", text(&out.stderr));
-    let changed = text(&out.stdout);
-    assert_eq!(
-        changed.trim(),
-        "",
-        "run `cargo run -- reference docs/reference`: these pages are not what the program writes"
-    );
-    let written = "<!-- written by `flashd reference`: ";
-    let of = |page: &str| fs::read_to_string(pages.join(page)).unwrap().contains(written);
-    assert!(["options.md", "formats.md", "commands.md"].into_iter().all(of));
 }

@@ -29,7 +29,6 @@ mod outputs;
 mod pairs;
 mod positions;
 mod ppa;
-mod random;
 mod range;
 mod reports;
 mod resume;

@@ -163,9 +163,7 @@ fn every_flag_is_honoured_or_refused() {
 fn commands_without_a_core_refuse_its_flags() {
     let with_cores = ["generate", "simulate", "cosim", "ppa", "size", "accuracy", "llm"];
     // In the order of their help.
-    let own: [(&str, &[&str]); 15] = [
-        ("units", &["format", "segments"]),
-        ("check-random", &[]),
+    let own: [(&str, &[&str]); 12] = [
         ("demo", &[]),
         ("pwl", &["segments", "format", "softcap"]),
         ("explore", &["d", "format"]),
@@ -178,7 +176,6 @@ fn commands_without_a_core_refuse_its_flags() {
         ("list", &["d"]),
         ("completions bash", &[]),
         ("man", &[]),
-        ("reference .", &[]),
     ];
     let known: BTreeSet<&str> = own
         .iter()
@@ -213,11 +210,9 @@ fn flags_that_need_another_are_refused_without_it() {
         ("simulate --design fa2 --data d", "--data", "--results"),
         ("simulate --design fa2 --q q --k k --v v --parts 2 --signals all", "--signals", "--vcd"),
         ("simulate --design fa2 --q q --k k --v v --parts 2 --to 5", "--to", "--fst"),
-        ("units --count 5", "--count", "--pairs"),
         ("list --json --d 5", "--d", "--variants"),
         ("accuracy --alibi 0.5", "--alibi", "--no-lengths"),
         ("accuracy --sink 0", "--sink", "--no-lengths"),
-        ("check-random --generate-only", "--generate-only", "--out"),
     ] {
         let error = selected(arguments.split(' ')).expect_err(arguments);
         assert!(error.starts_with(flag) && error.contains(needed), "{arguments}: {error}");

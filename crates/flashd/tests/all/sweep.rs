@@ -343,12 +343,11 @@ fn every_kind_of_shard_runs() {
         {"kind": "explore", "d": 2, "format": "fp8-e4m3", "clock": 40, "every": 256, "grid": text(&cores)},
         {"kind": "ppa", "core": core, "clock": [30, 40], "cycles": 0},
         {"kind": "skips", "every": 256, "rules": "hold:6"},
-        {"kind": "units", "format": "fp8-e4m3"},
     ]));
     planned.run_all();
     let merged: Value = serde_json::from_str(&planned.merged()).unwrap();
     let kinds: std::collections::BTreeSet<&str> =
         merged["results"].as_array().unwrap().iter().map(|entry| entry["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds.len(), 6);
+    assert_eq!(kinds.len(), 5);
     assert!(!merged.to_string().contains("seconds"));
 }

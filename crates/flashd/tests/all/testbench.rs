@@ -183,8 +183,6 @@ fn cosim_says_what_is_missing() {
     assert!(text.contains("--core \"--design fa2 --d 1\": ") && text.contains("outside 2 to 576"), "{text}");
     let text = refused(&["cosim", "--core", "--design fa2 --d 4", "--core", "--design fa2 --d 4"], None);
     assert!(text.contains("fa2_bf16_d4 is there twice"), "{text}");
-    let text = refused(&["units", "--format", "fp32"], None);
-    assert!(text.contains("only formats of up to 16 bits"), "{text}");
 }
 
 /// The same file, compiled: what it says of itself, Verilator's own comments included, must not stop it.

@@ -1,11 +1,11 @@
 //! The simulators and tools that a wrapper is put into.
 
-use crate::failure::{Failure, Outcome, input, with};
-use crate::process::{Said, command, root, run, target};
+use crate::failure::{Outcome, input, with};
+use crate::icarus::icarus;
+use crate::process::{Said, command, flashd, root, run, target};
 use crate::work::{create, files, name, read};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// The Python tools, in a virtual environment.
 pub struct Python {
@@ -16,7 +16,7 @@ impl Python {
     /// Finds or installs them.
     pub fn find(no_install: bool) -> Outcome<Python> {
         let mut venv = command(root().join("scripts/venv"), no_install.then_some("--no-install"));
-        // What it installs is told on standard error.
+        // Its progress goes to standard error.
         let output = venv.stderr(std::process::Stdio::inherit()).output().map_err(with("scripts/venv"))?;
         match output.status.success() {
             true => Ok(Python { folder: String::from_utf8_lossy(&output.stdout).trim().into() }),
@@ -28,7 +28,7 @@ impl Python {
         self.folder.join("bin/python")
     }
 
-    /// The versions of those that matter, in a line.
+    /// Their versions in a line.
     pub fn versions(&self) -> Outcome<String> {
         let freeze = ["-m", "pip", "freeze", "--disable-pip-version-check"];
         let said = run(command(self.program(), freeze))?;
@@ -63,15 +63,10 @@ impl Bench<'_> {
 
     /// Once over the sample in Icarus.
     pub fn icarus(&self) -> Outcome<Said> {
-        let program = self.folder.join("axis_tb.vvp");
-        let mut compile = command("iverilog", ["-g2005", "-s", "axis_tb"]);
-        compile.arg(format!("-I{}", self.tb().display())).arg("-o").arg(&program).args(self.sources()?);
-        let mut simulate = command("vvp", ["-n"]);
-        simulate.arg(program).args([self.plus("packets", self.tb().display()), self.plus("seed", self.seed)]);
-        in_order([compile, simulate])
+        icarus(&self.tb(), "axis_tb", &self.sources()?, &[self.plus("seed", self.seed)])
     }
 
-    /// So many beats in Verilator.
+    /// A number of beats in Verilator.
     pub fn verilator(&self, beats: u64) -> Outcome<Said> {
         let target = target()?.join("verilator");
         let tools =
@@ -140,33 +135,17 @@ impl Bench<'_> {
     }
 
     /// A recorded head through cocotb.
-    pub fn cocotb(&self, flashd: &Path, head: &str, causal: bool) -> Outcome<Said> {
+    pub fn cocotb(&self, head: &str, causal: bool) -> Outcome<Said> {
         let tests = root().join("testbench/axis/cocotb_tests/run.py");
         let mut cocotb = command(self.python.program(), [tests]);
-        cocotb.arg("--flashd").arg(flashd);
+        cocotb.arg("--flashd").args(flashd()?);
         cocotb.arg("--manifest").arg(self.folder.join(format!("{}.json", self.name)));
         cocotb.arg("--head").arg(root().join("testbench/data").join(head));
         cocotb.arg("--work").arg(self.folder.join("cocotb")).arg("--seed").arg(self.seed.to_string());
-        // No compiled Python beside the sources.
+        // Leaves no compiled Python among the sources.
         cocotb.args(causal.then_some("--causal")).env("PYTHONDONTWRITEBYTECODE", "1");
         run(cocotb)
     }
-}
-
-/// Programs one after the other, up to the first that fails: what they all say.
-fn in_order<const N: usize>(commands: [Command; N]) -> Outcome<Said> {
-    let mut text = String::new();
-    let mut last = None;
-    for command in commands {
-        let said = run(command)?;
-        text += &said.text;
-        let ok = said.ok();
-        last = Some(said.status);
-        if !ok {
-            break;
-        }
-    }
-    last.map(|status| Said { text, status }).ok_or_else(|| Failure::Input("no command".into()))
 }
 
 /// A name for texts.

@@ -1,9 +1,9 @@
 //! `cargo xtask prove-axis`: the ports of stream wrappers.
 
-use crate::failure::{Failure, Outcome, check};
-use crate::flashd::{Flashd, succeeds};
+use super::packets;
+use crate::failure::{Failure, Outcome, none};
 use crate::formal::mutants::Mutant;
-use crate::process::{Said, command, quoted, require, root, run, yosys};
+use crate::process::{Said, quoted, require, root, yosys};
 use crate::selection::{Around, Selection};
 use crate::selections::{fa2, flash_d, masked};
 use crate::work::{self, create, name, only, read, write};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// Prove about the ports of stream wrappers, with Yosys
 ///
-/// Of small wrappers of both designs, with and without masks, values requested and all:
+/// Small wrappers of both designs are proved, with and without masks, values requested and all:
 ///
 ///   paths      no input but aresetn reaches an output, or the enable of the array, without a register between: structural, for all
 ///              of the flattened design
@@ -21,8 +21,7 @@ use std::path::{Path, PathBuf};
 ///              request is complete: temporal induction, so in every cycle after a reset
 ///   bounded    before RUN is written no stream moves: in the first cycles after reset
 ///
-/// The properties are in testbench/axis/axis_props.v. Yosys' own solver is enough. FLASHD names the flashd executable; by default it is
-/// built.
+/// The properties are in testbench/axis/axis_props.v. Yosys' own solver is enough.
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct ProofOptions {
@@ -88,23 +87,22 @@ const MUTANTS: [(Kind, Mutant); 5] = [
 /// The proofs with a user's options.
 pub fn prove_axis(options: &ProofOptions) -> Outcome {
     require(&["yosys", "python3"])?;
-    let flashd = Flashd::find()?;
     match &options.keep {
-        Some(folder) => prove(&flashd, &create(folder)?, options.depth, options.mutants),
-        None => prove(&flashd, work::temporary()?.path(), options.depth, options.mutants),
+        Some(folder) => prove(&create(folder)?, options.depth, options.mutants),
+        None => prove(work::temporary()?.path(), options.depth, options.mutants),
     }
 }
 
 /// The proofs as they are by default.
-pub fn all(flashd: &Flashd, mutants: bool) -> Outcome {
-    prove(flashd, work::temporary()?.path(), DEPTH, mutants)
+pub fn all(mutants: bool) -> Outcome {
+    prove(work::temporary()?.path(), DEPTH, mutants)
 }
 
-fn prove(flashd: &Flashd, folder: &Path, depth: u32, mutants: bool) -> Outcome {
+fn prove(folder: &Path, depth: u32, mutants: bool) -> Outcome {
     println!("{:<46} {:<10} {:<42} result", "wrapper", "check", "scope");
     let mut failed = 0;
     for (i, selection) in wrappers().iter().enumerate() {
-        let wrapper = Wrapper::generate(flashd, selection, &folder.join(i.to_string()))?;
+        let wrapper = Wrapper::generate(selection, &folder.join(i.to_string()))?;
         let mut verdict = |proof: &str, scope: &str, holds: bool, said: &Said| {
             failed += usize::from(!line(&wrapper.name, proof, scope, holds, said));
         };
@@ -126,7 +124,7 @@ fn prove(flashd: &Flashd, folder: &Path, depth: u32, mutants: bool) -> Outcome {
         let core = flash_d(2, Format::FP8_E4M3);
         let around = Around::wrapper(2, Some(8), false);
         let whole = folder.join("whole");
-        let whole = Wrapper::generate(flashd, &Selection::around(core, around), &whole)?;
+        let whole = Wrapper::generate(&Selection::around(core, around), &whole)?;
         for (i, (kind, mutant)) in MUTANTS.iter().enumerate() {
             match whole.finds(*kind, mutant, &folder.join(format!("mutant{i}"))) {
                 Ok(true) => {}
@@ -139,10 +137,7 @@ fn prove(flashd: &Flashd, folder: &Path, depth: u32, mutants: bool) -> Outcome {
             }
         }
     }
-    match failed {
-        0 => Ok(()),
-        n => check(format!("{n} proofs of stream wrappers failed")),
-    }
+    none(failed, "proofs of stream wrappers failed")
 }
 
 /// The wrappers that are proved.
@@ -164,28 +159,25 @@ fn line(name: &str, proof: &str, scope: &str, holds: bool, said: &Said) -> bool 
     holds
 }
 
-/// A wrapper in a folder of its own, with bench.vh.
+/// A wrapper in its folder, with bench.vh.
 struct Wrapper {
     folder: PathBuf,
     name: String,
 }
 
 impl Wrapper {
-    fn generate(flashd: &Flashd, selection: &Selection, folder: &Path) -> Outcome<Wrapper> {
+    fn generate(selection: &Selection, folder: &Path) -> Outcome<Wrapper> {
         let folder = create(folder)?;
-        flashd.generate(selection, &[], &folder)?;
+        selection.generate(&[], &folder)?;
         let name = only(&folder, ".v")?;
-        let manifest = folder.join(format!("{name}.json"));
-        let mut packets = command("python3", [root().join("testbench/axis/packets.py"), manifest]);
-        packets.arg("--out").arg(&folder).env("PYTHONDONTWRITEBYTECODE", "1");
-        succeeds(run(packets)?, "packets.py")?;
+        packets(&folder.join(format!("{name}.json")), None, &folder)?;
         Ok(Wrapper { folder, name })
     }
 
-    /// Runs a script and keeps it and what is said.
+    /// Runs a script and keeps it with the output.
     fn yosys(&self, name: &str, script: &str) -> Outcome<Said> {
         write(&self.folder.join(format!("{name}.ys")), script)?;
-        let said = yosys(&self.folder, &[], script)?;
+        let said = yosys(&self.folder, &[], script, None)?;
         write(&self.folder.join(format!("{name}.log")), &said.text)?;
         Ok(said)
     }
@@ -211,7 +203,7 @@ impl Wrapper {
         let script = format!(
             "read_verilog -noautowire {}.v\nread_verilog -formal {macros} -I. {bench}\n\
              hierarchy -check -top axis_props\n{PREPARE}\n\
-             # Products and shifts may be anything: what is proved holds for these, too, and half of the netlist is not looked at.\n\
+             # Products and shifts may be anything: the proof holds for these, too, and half of the netlist is not looked at.\n\
              delete t:$mul t:$shr t:$shl; opt_clean\nselect -assert-any t:$assert\n\
              sat -tempinduct -prove-asserts -set-assumes -verify {options} axis_props\n",
             self.name

@@ -34,7 +34,7 @@ pub struct EquivalentOptions {
     /// Designs at a time (default: one for each processor)
     #[arg(long, value_name = "N", requires = "whole")]
     jobs: Option<usize>,
-    /// With --whole: run designs that are not proved side by side, for so many cycles of random stimuli in Icarus. `alike` is then
+    /// With --whole: run designs that are not proved side by side, for CYCLES cycles of random stimuli in Icarus. `alike` is then
     /// evidence and no proof
     #[arg(long, value_name = "CYCLES", requires = "whole")]
     stimuli: Option<u32>,

@@ -3,7 +3,7 @@
 use super::prove::formal;
 use super::seen;
 use crate::failure::{Outcome, input, with};
-use crate::process::{command, limited, quoted, require, run};
+use crate::process::{abc, command_in, quoted, require, run};
 use crate::work::{read, write};
 use clap::Args;
 use std::fmt::{self, Display, Formatter};
@@ -21,9 +21,9 @@ use std::str::FromStr;
 ///            twice. Products that neither reaches have the same factors in both, and are anything; late1 and on, so are the
 ///            others, but the same for the same factors. `differs` means nothing.
 ///   outputs  the outputs are the same wherever the testbench compares them, as long as q_valid keeps to the rules; registers may
-///            differ. Those that the fault cannot reach are there once.
+///            differ. Registers that the fault cannot reach are there once.
 ///
-/// Equal nodes are found and proved by induction (lcorr, scorr), what is left by property-directed reachability (pdr).
+/// Equal nodes are found and proved by induction (lcorr, scorr), the others by property-directed reachability (pdr).
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct FaultOptions {
@@ -38,15 +38,15 @@ pub struct FaultOptions {
     method: Method,
     /// Processor time for the proof
     seconds: u64,
-    /// What the names of written files begin with
+    /// First part of the names of written files
     files: PathBuf,
 }
 
-/// What is proved.
+/// The proposition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
     Step,
-    /// Through how many registers what the fault reaches may differ.
+    /// Number of registers on the path from the fault to a difference.
     Late(u32),
     Outputs,
 }
@@ -74,7 +74,7 @@ impl Display for Method {
     }
 }
 
-/// What is known of a fault.
+/// The answer about a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     Same,
@@ -113,12 +113,12 @@ pub struct Proof<'a> {
     pub folder: &'a Path,
     pub netlist: &'a Path,
     pub ports: &'a Path,
-    /// What the names of files begin with.
+    /// First part of the names of files.
     pub prefix: &'a str,
 }
 
 impl Proof<'_> {
-    /// What is proved of a fault.
+    /// Proves it of a fault.
     ///
     /// # Errors
     /// If Yosys does not make the problem that ABC solves.
@@ -128,18 +128,14 @@ impl Proof<'_> {
         write(&file("v"), &seen::module(&read(self.ports)?)?)?;
         let script = self.script(fault, method);
         write(&file("ys"), &script)?;
-        let mut yosys = command("yosys", ["-q", "-s"]);
-        yosys.arg(format!("{prefix}.ys")).current_dir(folder);
-        let mut log = run(yosys)?;
+        let mut log = run(command_in(folder, "yosys", ["-q", "-s", &format!("{prefix}.ys")]))?;
         if !log.ok() {
             write(&file("log"), &log.text)?;
             return input(format!("{}: Yosys: {}", file("ys").display(), log.last(3)));
         }
         let equal = "strash; scleanup; lcorr -C 10000; &get -n; &scorr -C 2000; &put; print_stats; dc2; scorr; print_stats";
         let solve = format!("read_aiger {prefix}.aig; {equal}; pdr; print_status; write_cex -n {prefix}.cex");
-        let mut abc = command("yosys-abc", ["-q", &solve]);
-        abc.current_dir(folder);
-        let said = limited(abc, Some(seconds))?;
+        let said = abc(folder, &solve, Some(seconds))?;
         log.text += &said.text;
         write(&file("log"), &log.text)?;
         let status = |value: u32| said.has_line(&format!("Status = {value} "));
@@ -170,7 +166,7 @@ impl Proof<'_> {
                 add("chtype -set reached_product seen/t:$mul");
             }
         }
-        // A register with a reset is behind a multiplexer that the reset switches.
+        // The D input of a register with a reset is a multiplexer that the reset switches.
         if method != Method::Outputs {
             add(
                 "select -set reset seen/w:core.rst %co1:+$mux[S] %co1:+$mux[Y] seen/w:* %i %co1:+$dff[D] seen/t:$dff %i",
@@ -209,7 +205,7 @@ impl Proof<'_> {
     }
 }
 
-/// Selects in a module what the fault reaches through so many registers, all of type $dff.
+/// Selects the cells of a module that the fault reaches through this number of registers, all of type $dff.
 fn reached(module: &str, registers: u32) -> String {
     let first = format!("select -set reached {module}/w:fault %coe*");
     let further = "select -set reached @reached %co1:+$dff[D] %co1:+$dff[Q] %coe* @reached %u";

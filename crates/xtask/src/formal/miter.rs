@@ -1,7 +1,7 @@
 //! Miters, compared by ABC.
 
 use crate::failure::{Outcome, with};
-use crate::process::{Said, command, limited, yosys_command};
+use crate::process::{Said, abc, yosys};
 use std::path::Path;
 
 /// What ABC says of a miter that is never true.
@@ -25,11 +25,9 @@ pub(super) fn miter(
     if miter.exists() {
         std::fs::remove_file(&miter).map_err(with(miter.display()))?;
     }
-    let said = limited(yosys_command(folder, &["-q"], &script), yosys_seconds)?;
+    let said = yosys(folder, &["-q"], &script, yosys_seconds)?;
     if !said.ok() {
         return Ok(said);
     }
-    let mut abc = command("yosys-abc", ["-q", "&r miter.aig; &cec -m"]);
-    abc.current_dir(folder);
-    limited(abc, Some(abc_seconds))
+    abc(folder, "&r miter.aig; &cec -m", Some(abc_seconds))
 }

@@ -4,9 +4,9 @@ use crate::failure::{Outcome, check};
 
 /// A change of the emitted text.
 pub struct Mutant {
-    /// What it breaks.
+    /// The broken property.
     pub what: &'static str,
-    /// What is replaced, in every line that has it.
+    /// The replaced text, in every line that has it.
     pub from: &'static str,
     /// By what; with `rest`, together with the rest of the line.
     pub to: &'static str,

@@ -1,9 +1,8 @@
-//! `cargo xtask prove`: what a core's outputs depend on, and when they come.
+//! `cargo xtask prove`: the inputs that a core's outputs depend on, and their latency.
 
 use super::mutants::Mutant;
-use crate::failure::{Failure, Outcome, check, input, with};
-use crate::flashd::Flashd;
-use crate::process::{command, quoted, require, root, run, yosys};
+use crate::failure::{Failure, Outcome, check, input, none, with};
+use crate::process::{abc, command_in, quoted, require, root, run, yosys};
 use crate::selection::Selection;
 use crate::selections::{fa2, flash_d};
 use crate::work::{self, create, only, read, write};
@@ -11,7 +10,7 @@ use clap::Args;
 use flashd_spec::format::Format;
 use std::path::{Path, PathBuf};
 
-/// Prove about emitted cores, for all times, when their outputs come and what they depend on
+/// Prove, for all times, the latency of emitted cores and the inputs that their outputs depend on
 ///
 /// For each core:
 ///
@@ -25,10 +24,9 @@ use std::path::{Path, PathBuf};
 ///   before     the same of all queries from one on, which is any one: they do not depend on a query, key or value before either
 ///
 /// The last two are information flow tracking: every bit gets a taint (taint.py, taint.v), whatever may depend on a tainted one is
-/// tainted, and no state that can be reached taints what is promised (independent.v), by property-directed reachability with ABC, which
+/// tainted, and no state that can be reached taints a promised output (independent.v), by property-directed reachability with ABC, which
 /// comes with Yosys. Arithmetic may give anything in these, so they hold for any tables and widths. Each proof has a counter-proof
-/// that must fail: a latency off by one, a v that is never there, results of queries before. FLASHD names the flashd executable; by
-/// default it is built.
+/// that must fail: a latency off by one, a v that is never there, results of queries before.
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct ProveOptions {
@@ -71,7 +69,6 @@ const FA2: [Mutant; 2] = [
 /// All proofs, and with `--mutants` all mutants.
 pub fn prove(options: &ProveOptions) -> Outcome {
     require(&["yosys", "yosys-abc", "python3"])?;
-    let flashd = Flashd::find()?;
     let work = work::temporary()?;
     let [flash_d, fa2] = [flash_d(2, Format::FP8_E4M3), fa2(2, Format::FP8_E4M3)].map(Selection::core);
     let cores = match options.flags.is_empty() {
@@ -81,7 +78,7 @@ pub fn prove(options: &ProveOptions) -> Outcome {
     let mut failed = 0;
     println!("{:<24} {:<8} {:<12} result", "core", "proof", "range");
     for (i, selection) in cores.iter().enumerate() {
-        let core = Core::generate(&flashd, selection, &work.path().join(i.to_string()))?;
+        let core = Core::generate(selection, &work.path().join(i.to_string()))?;
         let mut line = |proof: &str, proved: bool| {
             let result = if proved { "proved" } else { "FAILED" };
             println!("{:<24} {proof:<8} {:<12} {result}", core.name, "all times");
@@ -97,7 +94,7 @@ pub fn prove(options: &ProveOptions) -> Outcome {
         let of =
             |selection, mutants: [Mutant; 2]| BOTH.into_iter().chain(mutants).map(move |m| (selection, m));
         for (i, (selection, mutant)) in of(&flash_d, FLASH_D).chain(of(&fa2, FA2)).enumerate() {
-            let core = Core::generate(&flashd, selection, &work.path().join(format!("mutant{i}")))?;
+            let core = Core::generate(selection, &work.path().join(format!("mutant{i}")))?;
             let found = match core.finds(&mutant) {
                 Err(Failure::Check(text)) => {
                     eprintln!("{text}");
@@ -110,13 +107,10 @@ pub fn prove(options: &ProveOptions) -> Outcome {
             failed += usize::from(!found);
         }
     }
-    match failed {
-        0 => Ok(()),
-        n => check(format!("{n} proofs failed")),
-    }
+    none(failed, "proofs failed")
 }
 
-/// What an engine says of a property.
+/// The answer of an engine about a property.
 #[derive(PartialEq)]
 enum Says {
     Holds,
@@ -125,7 +119,7 @@ enum Says {
     Nothing,
 }
 
-/// A core in a folder of its own, and what its manifest says of it.
+/// A core in its folder, and properties from its manifest.
 struct Core {
     folder: PathBuf,
     name: String,
@@ -140,9 +134,9 @@ struct Core {
 }
 
 impl Core {
-    fn generate(flashd: &Flashd, selection: &Selection, folder: &Path) -> Outcome<Core> {
+    fn generate(selection: &Selection, folder: &Path) -> Outcome<Core> {
         let folder = create(folder)?;
-        flashd.generate(selection, &[], &folder)?;
+        selection.generate(&[], &folder)?;
         let name = only(&folder, ".v")?;
         if selection.is_unit() {
             return input(format!("{name} is a unit, which has no latency: select a core"));
@@ -179,7 +173,7 @@ impl Core {
         };
         let cone = |assertion: &str, outputs: &str| {
             let script = format!("{}; select {assertion} {outputs} %ci* {inputs} %i", self.flat(&self.name));
-            yosys(&self.folder, &["-q"], &script)
+            yosys(&self.folder, &["-q"], &script, None)
         };
         let none = cone("-assert-none", "o:o_valid o:v_step %u")?;
         let any = cone("-assert-any", "o:o")?;
@@ -202,7 +196,7 @@ impl Core {
                 self.v_step_latency,
                 self.flat("latency")
             );
-            let said = yosys(&self.folder, &[], &script)?;
+            let said = yosys(&self.folder, &[], &script, None)?;
             if said.has("Induction step proven: SUCCESS") {
                 return Ok(Says::Holds);
             }
@@ -221,9 +215,10 @@ impl Core {
             &self.folder,
             &["-q"],
             &format!("{}; opt_merge; opt_clean; write_json flat.json", self.flat(&self.name)),
+            None,
         )?;
-        let mut taint = command("python3", [formal("taint.py")]);
-        taint.args(["flat.json", "tainted.json", &self.name]).current_dir(&self.folder);
+        let mut taint = command_in(&self.folder, "python3", [formal("taint.py")]);
+        taint.args(["flat.json", "tainted.json", &self.name]);
         let tainted = run(taint)?;
         match flat.ok() && tainted.ok() {
             true => Ok(()),
@@ -249,15 +244,12 @@ impl Core {
              hierarchy -top independent; proc; flatten; opt_clean -purge; setundef -undriven -expose
              techmap; opt_clean; setundef -zero -init; setundef -zero; aigmap; write_aiger -zinit wrong.aig"
         );
-        let made = yosys(&self.folder, &["-q"], &script)?;
+        let made = yosys(&self.folder, &["-q"], &script, None)?;
         if !made.ok() {
             eprintln!("{}", made.last(5));
             return Ok(Says::Nothing);
         }
-        let script = "read_aiger wrong.aig; strash; scleanup; pdr; print_status";
-        let mut abc = command("yosys-abc", ["-q", script]);
-        abc.current_dir(&self.folder);
-        let said = run(abc)?;
+        let said = abc(&self.folder, "read_aiger wrong.aig; strash; scleanup; pdr; print_status", None)?;
         if said.has_line("Property proved") && said.has_line("Status = 1 ") {
             return Ok(Says::Holds);
         }

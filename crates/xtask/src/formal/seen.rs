@@ -1,11 +1,11 @@
-//! A module around a core whose outputs are what a testbench compares.
+//! A module around a core whose outputs are the ports that a testbench compares.
 
 use crate::failure::{Failure, Outcome, input};
 
 /// A port of the core.
 struct Port<'a> {
     name: &'a str,
-    /// Of an output: when it is compared.
+    /// Output ports: the condition of their comparison.
     when: Option<&'a str>,
 }
 

@@ -1,16 +1,17 @@
-//! Two texts of a design side by side under random stimuli: what is left where no proof is reached. It can refute, and it is no proof.
+//! Two texts of a design side by side under random stimuli, where no proof is reached. It can refute, and it is no proof.
 
 use crate::failure::{Outcome, input};
-use crate::process::{Said, command, limited, quoted, yosys_command};
+use crate::icarus::icarus;
+use crate::process::{Said, quoted, yosys};
 use crate::work::{read, write};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Processor time for each step.
 const SECONDS: u64 = 600;
 /// Cycles of reset.
 const RESET: u32 = 4;
-/// What the bench prints when no output ever differed.
+/// The last line of the bench if no output ever differed.
 const ALIKE: &str = "ALIKE";
 
 /// A port of a design.
@@ -21,9 +22,9 @@ struct Port {
     name: String,
 }
 
-/// Whether the outputs of `old.v` and `new.v` in a folder, one design each, are the same in so many cycles. Each bit of each input is drawn anew
+/// Whether the outputs of `old.v` and `new.v` in a folder, one design each, are the same in a number of cycles. Each bit of each input is drawn anew
 /// in every cycle, single bits for a while with few ones or many, so that streams run full and empty; reset comes back now and then. A
-/// bit that is unknown in the old text may be anything in the new one: what stands in a register before it is loaded depends on the form of
+/// bit that is unknown in the old text may be anything in the new one: the content of a register before its first load depends on the form of
 /// its text.
 pub fn alike(folder: &Path, cycles: u32, seed: u32) -> Outcome<Said> {
     for side in ["old", "new"] {
@@ -32,25 +33,18 @@ pub fn alike(folder: &Path, cycles: u32, seed: u32) -> Outcome<Said> {
             "read_verilog {}; hierarchy -auto-top; rename -top {side}; proc -norom; flatten; opt_clean; write_verilog -noattr {side}_flat.v",
             quoted(Path::new(&format!("{side}.v")))
         );
-        let said = limited(yosys_command(folder, &["-q"], &script), Some(SECONDS))?;
+        let said = yosys(folder, &["-q"], &script, Some(SECONDS))?;
         if !said.ok() {
             return Ok(said);
         }
     }
     let ports = ports(&read(&folder.join("new.v"))?);
     write(&folder.join("bench.v"), &bench(&ports, cycles, seed)?)?;
-    let mut compile = command("iverilog", ["-g2005", "-o", "bench", "bench.v", "old_flat.v", "new_flat.v"]);
-    compile.current_dir(folder);
-    let said = limited(compile, Some(SECONDS))?;
-    if !said.ok() {
-        return Ok(said);
-    }
-    let mut simulate = command("vvp", ["-n", "bench"]);
-    simulate.current_dir(folder);
-    limited(simulate, Some(SECONDS))
+    let sources = ["bench.v", "old_flat.v", "new_flat.v"].map(PathBuf::from);
+    icarus(folder, "bench", &sources, &[])
 }
 
-/// Whether that is what it said.
+/// Whether the bench found no difference.
 pub fn is_alike(said: &Said) -> bool {
     said.ok() && said.has_line(ALIKE)
 }

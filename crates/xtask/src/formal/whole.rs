@@ -2,14 +2,14 @@
 
 use super::miter::{EQUIVALENT, miter};
 use super::stimuli;
-use crate::failure::{Outcome, check, input};
+use crate::failure::{Outcome, input, none};
 use crate::guard;
-use crate::process::{limited, pool, quoted, yosys_command};
+use crate::process::{pool, quoted, yosys};
 use crate::work::{self, read};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// Of the stimuli.
+/// Seed of the stimuli.
 const SEED: u32 = 1;
 
 /// What became of a pair.
@@ -18,15 +18,15 @@ enum Verdict {
     Text,
     /// Proved, by which tool.
     Proved(&'static str),
-    /// Not proved, and the same in so many cycles of random stimuli.
+    /// Not proved, and the same in this number of cycles of random stimuli.
     Alike(u32),
-    /// Not proved, and what was said last.
+    /// Not proved, with the last output.
     Open(String),
 }
 
 /// Proves that designs which both folders have, in the folders below them as well, do the same in every cycle. Registers are matched by
-/// their names: ABC compares what they take and the outputs as functions of registers and inputs; where some have other names, Yosys
-/// looks for pairs by structure and proves the rest by induction; each step takes so many `seconds` of processor time at most. With `stimuli`, what is not proved runs side by side for so many cycles.
+/// their names: ABC compares D inputs and outputs as functions of registers and inputs; where some have other names, Yosys
+/// looks for pairs by structure and proves the rest by induction; each step takes at most `seconds` of processor time. With `stimuli`, designs that are not proved run side by side for that number of cycles.
 pub fn whole(
     old: &Path,
     new: &Path,
@@ -76,10 +76,7 @@ pub fn whole(
         count(|verdict| matches!(verdict, Verdict::Alike(_))),
         alone.len()
     );
-    match open {
-        0 => Ok(()),
-        n => check(format!("{n} of {} designs are not shown to be the same", verdicts.len())),
-    }
+    none(open, "designs are not shown to be the same")
 }
 
 /// Compares two files of a design.
@@ -113,7 +110,7 @@ fn compare(old: &Path, new: &Path, seconds: u64, stimuli: Option<u32>) -> Outcom
         "{both}equiv_make old new equiv; hierarchy -top equiv; clean -purge
          equiv_struct -icells; equiv_simple -undef; equiv_induct; equiv_status -assert"
     );
-    let said = limited(yosys_command(folder.path(), &["-q"], &script), Some(seconds))?;
+    let said = yosys(folder.path(), &["-q"], &script, Some(seconds))?;
     if said.ok() {
         return Ok(Verdict::Proved("Yosys"));
     }

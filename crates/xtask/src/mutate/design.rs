@@ -1,8 +1,7 @@
 //! A design with all its faults in one netlist, compiled with its testbench.
 
 use crate::failure::{Failure, Outcome, check, with};
-use crate::flashd::{Flashd, succeeds};
-use crate::process::{command, limited, run, yosys};
+use crate::process::{command_in, limited, run, succeeds, yosys};
 use crate::selection::Selection;
 use crate::work::{self, create, only, read, write};
 use std::fs;
@@ -15,14 +14,14 @@ const COMPLETE: &str = "complete";
 
 /// Which vectors a simulation reads.
 pub enum Vectors {
-    /// Those of the emitted testbench.
+    /// The vectors of the emitted testbench.
     First,
     /// A stream of this seed.
     Stream(u64),
 }
 
 /// A design with its faults.
-pub struct Design<'a> {
+pub struct Design {
     pub name: String,
     /// Where everything of it is.
     pub folder: PathBuf,
@@ -31,25 +30,17 @@ pub struct Design<'a> {
     faults: Vec<String>,
     keys: u64,
     selection: Selection,
-    flashd: &'a Flashd,
 }
 
-impl<'a> Design<'a> {
+impl Design {
     /// Makes the netlist and the simulator, if they are not there yet: another design, other vectors or another count begin
     /// from the start.
-    pub fn prepare(
-        flashd: &'a Flashd,
-        selection: Selection,
-        folder: &Path,
-        count: u16,
-        keys: u64,
-    ) -> Outcome<Self> {
+    pub fn prepare(selection: Selection, folder: &Path, count: u16, keys: u64) -> Outcome<Self> {
         let work = work::temporary()?;
-        flashd.generate(&selection, &["--testbench", "ports"], work.path())?;
+        selection.generate(&["--testbench", "ports"], work.path())?;
         let name = only(work.path(), "_tb.v")?;
         let unit = selection.is_unit();
-        let mut design =
-            Design { name, folder: folder.to_path_buf(), unit, faults: vec![], keys, selection, flashd };
+        let mut design = Design { name, folder: folder.to_path_buf(), unit, faults: vec![], keys, selection };
         let run = format!("{count} faults, {keys} keys\n");
         if !design.is_complete(work.path(), &run) {
             super::progress(&format!("{}: {count} faults into a netlist", design.name));
@@ -85,7 +76,7 @@ impl<'a> Design<'a> {
             "read_verilog {name}.v; hierarchy -top {name}; proc -norom; pmuxtree; write_rtlil modules.il
              flatten; opt_clean; write_rtlil base.il; mutate -list {count} -seed 1 -o faults.txt"
         );
-        succeeds(yosys(folder, &["-q"], &script)?, name)?;
+        succeeds(yosys(folder, &["-q"], &script, None)?, name)?;
         let faults = lines(&read(&folder.join("faults.txt"))?);
         if faults.len() != usize::from(count) {
             return check(format!("{name}: Yosys lists {} faults of {count}", faults.len()));
@@ -96,9 +87,7 @@ impl<'a> Design<'a> {
         }
         script += &format!("rename {name} {name}_faults\nwrite_verilog -noattr faults.v\n");
         write(&folder.join("apply.ys"), &script)?;
-        let mut apply = command("yosys", ["-q", "apply.ys"]);
-        apply.current_dir(folder);
-        succeeds(run(apply)?, name)?;
+        succeeds(run(command_in(folder, "yosys", ["-q", "apply.ys"]))?, name)?;
         let mut depth = vectors(&folder.join(format!("{name}_tb.vec")))?;
         if !self.unit {
             let stream = self.generate_stream(super::SECOND)?;
@@ -107,9 +96,9 @@ impl<'a> Design<'a> {
         }
         write(&folder.join("faults_tb.v"), &numbered(name, &read(&folder.join(format!("{name}_tb.v")))?)?)?;
         let mut verilator =
-            command("verilator", ["--binary", "--timing", "-O3", "-Wno-fatal", "--top-module"]);
+            command_in(folder, "verilator", ["--binary", "--timing", "-O3", "-Wno-fatal", "--top-module"]);
         verilator.arg(format!("{name}_tb")).arg(format!("-GDEPTH={depth}"));
-        verilator.args(["-Mdir", "obj", "faults_tb.v", "faults.v"]).current_dir(folder);
+        verilator.args(["-Mdir", "obj", "faults_tb.v", "faults.v"]);
         succeeds(run(verilator)?, name)?;
         self.passes(&Vectors::First)?;
         if !self.unit {
@@ -147,7 +136,7 @@ impl<'a> Design<'a> {
             .join(" ")
     }
 
-    /// What the testbench says last of a fault; 0 is none.
+    /// The last line of the testbench about a fault; 0 is none.
     pub fn simulate(&self, vectors: &Vectors, number: u32) -> Outcome<String> {
         let name = &self.name;
         let file = match vectors {
@@ -155,8 +144,8 @@ impl<'a> Design<'a> {
             Vectors::Stream(seed) => format!("other_{seed}/{name}_tb.vec"),
         };
         let program = self.folder.join(format!("obj/V{name}_tb"));
-        let mut simulate = command(program, [format!("+vectors={file}"), format!("+fault={number}")]);
-        simulate.current_dir(&self.folder);
+        let arguments = [format!("+vectors={file}"), format!("+fault={number}")];
+        let simulate = command_in(&self.folder, program, arguments);
         let said = limited(simulate, Some(SECONDS))?;
         let verdict = said.text.lines().rfind(|line| line.starts_with("TEST "));
         Ok(verdict.unwrap_or("no verdict").replace('\t', " "))
@@ -189,7 +178,7 @@ impl<'a> Design<'a> {
         let folder = create(&self.stream_folder(seed))?;
         let (keys, seed) = (self.keys.to_string(), seed.to_string());
         let options = ["--testbench", "ports", "--keys", &keys, "--seed", &seed];
-        self.flashd.generate(&self.selection, &options, &folder)?;
+        self.selection.generate(&options, &folder)?;
         Ok(folder.join(format!("{}_tb.vec", self.name)))
     }
 }

@@ -1,10 +1,10 @@
-//! What a proof says of a fault.
+//! Proofs about a fault.
 
 use super::design::Design;
 use super::verdicts::Verdicts;
 use crate::failure::{Outcome, with};
 use crate::formal::fault::{self, Answer, Method};
-use crate::process::{Said, command, limited, yosys, yosys_command};
+use crate::process::{Said, command_in, limited, yosys};
 use crate::work::write;
 use std::fmt::{self, Display, Formatter};
 use std::fs;
@@ -20,7 +20,7 @@ pub enum Proof {
     Unit,
     /// In the whole core, by ABC.
     Core(Method),
-    /// As `Unit`, with two single-bit inputs or registers of the module known, for each of their values: what they hide falls away.
+    /// As `Unit`, with two single-bit inputs or registers of the module known, for each of their values: logic that they mask falls away.
     Cases,
 }
 
@@ -59,7 +59,7 @@ impl Display for Proof {
     }
 }
 
-/// What a proof says of these faults; kept in a file. What another run did not know in another time is asked again.
+/// The answers of a proof about these faults, which a file keeps. Faults that are unknown after another time limit are asked again.
 pub fn prove(design: &Design, file: &str, proof: Proof, seconds: u64, numbers: &[u32]) -> Outcome<Verdicts> {
     let unknown = format!("unknown in {seconds} s");
     let is_good = |verdict: &str| ["same", "differs", unknown.as_str()].contains(&verdict);
@@ -112,7 +112,7 @@ fn own_name(cell: &str) -> &str {
 fn module_of(folder: &Path, number: u32, cell: &str) -> Outcome<Option<String>> {
     let list = format!("proof_{number}.cell");
     let script = format!("read_rtlil modules.il; tee -q -o {list} select -list */c:{cell}");
-    let said = yosys(folder, &["-q"], &script)?;
+    let said = yosys(folder, &["-q"], &script, None)?;
     let text = fs::read_to_string(folder.join(list)).unwrap_or_default();
     let module = text.lines().next().and_then(|line| line.split_once('/'));
     Ok(module.filter(|_| said.ok()).map(|(module, _)| module.to_string()))
@@ -157,9 +157,7 @@ sat -verify -prove trigger 0 miter
     );
     let file = format!("proof_{number}.ys");
     write(&design.folder.join(&file), &script)?;
-    let mut yosys = command("yosys", ["-q", "-s", &file]);
-    yosys.current_dir(&design.folder);
-    let said = limited(yosys, Some(seconds))?;
+    let said = limited(command_in(&design.folder, "yosys", ["-q", "-s", &file]), Some(seconds))?;
     write(&design.folder.join(format!("proof_{number}.log")), &said.text)?;
     Ok(proved(&said))
 }
@@ -188,7 +186,7 @@ fn all_cases(design: &Design, number: u32, one: &str, other: &str) -> Outcome<bo
              delete -port w:{one}; connect -set {one} 1'{a}; delete -port w:{other}; connect -set {other} 1'{b}; cd ..
              opt -full; sat -verify -prove trigger 0 miter"
         );
-        let said = limited(yosys_command(&design.folder, &["-q"], &script), Some(CASE_SECONDS))?;
+        let said = yosys(&design.folder, &["-q"], &script, Some(CASE_SECONDS))?;
         if !said.ok() {
             return Ok(false);
         }

@@ -15,7 +15,7 @@ pub struct Verdicts {
 }
 
 impl Verdicts {
-    /// Those of a file that are still good. What a run that was ended left of a line is none.
+    /// The valid verdicts of a file. An incomplete line is none.
     pub fn read(path: &Path, is_good: impl Fn(&str) -> bool) -> Outcome<Verdicts> {
         let text = if path.exists() { crate::work::read(path)? } else { String::new() };
         let entry = |line: &str| {

@@ -1,14 +1,23 @@
-//! `flashd reference`: the parts of `docs/reference` that come from the program's own tables. A page has them between two comments; a test
-//! compares what is there with what this writes.
+//! `cargo xtask reference`: the parts of `docs/reference` that come from tables of the program. A page has them between two comments; a test
+//! compares them with what this writes.
 
 mod ports;
 
-use crate::cli::examples::EXAMPLES;
-use crate::cli::{self, ReferenceArgs};
-use crate::list;
-use crate::output::{Failure, print};
+use crate::failure::{Outcome, with};
+use crate::work::files;
+use clap::Args;
+use flashd::command_line;
+use flashd::parts::{COMMANDS, formats as rows_of_formats, groups, print, with_range};
 use flashd_spec::config::{CoreOption, Group};
-use std::path::Path;
+use std::path::PathBuf;
+
+/// Write the parts of docs/reference that come from tables of the program, and print the names of pages that change
+#[derive(Args)]
+pub struct ReferenceOptions {
+    /// Folder of the pages
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
 
 /// A part by its name.
 type Part = (&'static str, fn() -> String);
@@ -26,22 +35,17 @@ const PARTS: [Part; 7] = [
 const END: &str = "<!-- end of what the program writes -->";
 
 fn beginning(name: &str) -> String {
-    format!("<!-- written by `flashd reference`: {name} -->")
+    format!("<!-- written by `cargo xtask reference`: {name} -->")
 }
 
-pub fn run(args: &ReferenceArgs) -> Result<(), Failure> {
-    let folder = &args.folder;
-    let problem = |path: &Path, e: &dyn std::fmt::Display| Failure::input(format!("{}: {e}", path.display()));
+/// Writes them.
+pub fn reference(options: &ReferenceOptions) -> Outcome {
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(|e| problem(folder, &e))? {
-        let path = entry.map_err(|e| problem(folder, &e))?.path();
-        if path.extension().is_none_or(|end| end != "md") {
-            continue;
-        }
-        let text = flashd_files::read_text(&path).map_err(|e| problem(&path, &e))?;
-        let new = with_parts(&text).map_err(|e| problem(&path, &e))?;
+    for path in files(&options.folder, ".md")? {
+        let text = flashd_files::read_text(&path).map_err(with(path.display()))?;
+        let new = with_parts(&text).map_err(with(path.display()))?;
         if new != text {
-            flashd_files::write(&path, new.as_bytes()).map_err(|e| problem(&path, &e))?;
+            flashd_files::write(&path, new.as_bytes()).map_err(with(path.display()))?;
             names.push(path.display().to_string());
         }
     }
@@ -108,29 +112,30 @@ fn refused(option: &CoreOption) -> String {
 }
 
 fn meaning(option: &CoreOption) -> String {
-    format!("{}. {}", cli::with_range(option), option.about().why).trim_end().to_string()
+    format!("{}. {}", with_range(option), option.about().why).trim_end().to_string()
 }
 
 fn formats() -> String {
     let mut text = header(&["format", "sign, exponent, fraction", "largest", "smallest", "subnormals"]);
-    for mut cells in list::formats() {
+    for mut cells in rows_of_formats() {
         cells[0] = format!("`{}`", cells[0]);
         text += &row(&cells);
     }
     text
 }
 
-/// Every command with its examples.
+/// Every command with its examples, in groups.
 fn commands() -> String {
-    let program = cli::command();
+    let program = command_line();
     let mut text = String::new();
-    for command in program.get_subcommands().filter(|command| !command.is_hide_set()) {
-        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-        text += &format!("`flashd {}`: {about}.\n\n", command.get_name());
-        let examples =
-            EXAMPLES.iter().filter(|(name, _)| *name == command.get_name()).flat_map(|(_, all)| all);
-        let lines: Vec<String> = examples.map(|e| format!("- {}: `flashd {}`", e.what, e.words)).collect();
-        text += &(lines.join("\n") + "\n\n");
+    for (heading, names) in groups() {
+        text += &format!("## {heading}\n\n");
+        for (_, name, examples) in COMMANDS.iter().filter(|(_, name, _)| names.contains(name)) {
+            let about = program.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let lines = examples.iter().map(|e| format!("- {}: `flashd {}`\n", e.what, e.words));
+            text += &format!("`flashd {name}`: {about}.\n\n{}\n", lines.collect::<String>());
+        }
     }
     text
 }

@@ -89,7 +89,7 @@ impl UnitReference {
         if subnormal_zero || exact.abs() > largest || exact != 0.0 && exact.abs() < smallest {
             return None;
         }
-        // The last place of the octave in which the exact result lies.
+        // The last place of the octave of the exact result.
         let lowest = 1 - self.format.bias;
         let mut exponent = lowest;
         while 2f64.powi(exponent + 1) <= exact.abs() {
@@ -100,7 +100,7 @@ impl UnitReference {
     }
 }
 
-/// The number behind an encoding, None for Inf and NaN; subnormals of a flushing format are zero.
+/// The number of an encoding, None for Inf and NaN; subnormals of a flushing format are zero.
 fn decode(format: Format, bits: u64) -> Option<f64> {
     let sign = if bits & format.sign_bit() != 0 { -1.0 } else { 1.0 };
     let magnitude = bits & (format.sign_bit() - 1);

@@ -1,9 +1,8 @@
 //! Outcomes on their way, in a file.
 
-use super::Row;
-use crate::cli::RandomArgs;
-use crate::digest::{self, sha256};
-use crate::output::{Failure, check_writable};
+use crate::failure::{Failure, Outcome};
+use crate::random::{RandomOptions, Row};
+use flashd::parts::{check_writable, sealed_line, sha256, unsealed_line};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -12,12 +11,12 @@ use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// The first line: what the outcomes depend on beside their seeds.
+/// The first line: with the seeds, it determines the outcomes.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
     /// SHA-256 of the program: another build has to pass again.
     program: String,
-    /// Options that change what is checked.
+    /// Options that change the checks.
     options: String,
 }
 
@@ -33,9 +32,9 @@ impl Results {
     ///
     /// # Errors
     /// If it cannot be written, holds something else, or is another program's or of other options.
-    pub fn open(path: &Path, args: &RandomArgs) -> Result<Results, Failure> {
-        let refused = |e: &dyn Display| Failure::input(format!("--results {}: {e}", path.display()));
-        // Opened for reading first, which refuses what is not a file.
+    pub fn open(path: &Path, args: &RandomOptions) -> Outcome<Results> {
+        let refused = |e: &dyn Display| Failure::Input(format!("--results {}: {e}", path.display()));
+        // Opened for reading first, which refuses folders and devices.
         match path.exists() {
             true => drop(flashd_files::open(path).map_err(|e| refused(&e))?),
             false => check_writable("--results", path)?,
@@ -47,10 +46,10 @@ impl Results {
         let complete = text.rfind('\n').map_or(0, |end| end + 1);
         let run = Run { program: program().map_err(|e| refused(&e))?, options: args.not_default() };
         let mut passed = BTreeMap::new();
-        // The first line was written in one piece, too: what has none is somebody's file.
+        // The first line was written in one piece, too: a file without it is another program's.
         if !text.is_empty() {
             let mut lines = text[..complete].lines();
-            let found: Run = digest::unsealed_line(lines.next().unwrap_or_default())
+            let found: Run = unsealed_line(lines.next().unwrap_or_default())
                 .map_err(|_| refused(&"these are not results of check-random; name another file"))?;
             if found != run {
                 let what = if found.program != run.program { "another program" } else { "other options" };
@@ -59,7 +58,7 @@ impl Results {
                 )));
             }
             for (n, line) in lines.enumerate() {
-                let row: Row = digest::unsealed_line(line)
+                let row: Row = unsealed_line(line)
                     .map_err(|e| refused(&format!("line {} {e}; remove the line", n + 2)))?;
                 if row.failure.is_none() {
                     passed.insert(row.seed, row);
@@ -76,7 +75,7 @@ impl Results {
         Ok(results)
     }
 
-    /// What an earlier run has found right.
+    /// The outcome of an earlier run that passed.
     pub fn passed(&self, seed: u64) -> Option<Row> {
         self.passed.get(&seed).cloned()
     }
@@ -85,9 +84,9 @@ impl Results {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn add(&self, value: &impl Serialize) -> Result<(), Failure> {
-        let refused = |e: &dyn Display| Failure::input(format!("--results {}: {e}", self.path.display()));
-        let line = digest::sealed_line(value).map_err(|e| refused(&e))? + "\n";
+    pub fn add(&self, value: &impl Serialize) -> Outcome {
+        let refused = |e: &dyn Display| Failure::Input(format!("--results {}: {e}", self.path.display()));
+        let line = sealed_line(value).map_err(|e| refused(&e))? + "\n";
         let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // In one call, so that a run that is ended leaves whole lines.
         file.write_all(line.as_bytes()).map_err(|e| refused(&e))

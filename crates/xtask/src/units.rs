@@ -1,11 +1,14 @@
-//! `flashd units`: the emitted units over all operands.
+//! `cargo xtask units`: the emitted units over all operands.
 
 mod reference;
 
-use crate::cli::UnitsArgs;
-use crate::cosim::build::{Compile, Simulator, require_tools};
-use crate::output::{Failure, print, print_json, table};
-use crate::progress::{Work, rates, step};
+use crate::failure::{Outcome, check, input, with};
+use crate::process::simulators;
+use clap::Args;
+use flashd::parts::{
+    Compile, SEGMENTS, Simulator, Work, float_format, one_of, print, print_json, require_tools, table,
+    unit_result, whole,
+};
 use flashd_generator::{GeneratedFile, unit_file};
 use flashd_golden::units;
 use flashd_hwmodel::pwl_report::report;
@@ -18,7 +21,37 @@ use rayon::prelude::*;
 use reference::UnitReference;
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// Seconds in which Verilator compiles the units of a format, with one operand or with two.
+const COMPILATION: f64 = 15.0;
+
+/// Compare the emitted units with correctly rounded results, over all operands
+#[derive(Args)]
+pub struct UnitsOptions {
+    /// Format; can be repeated (default: bf16, fp8-e4m3, fp8-e5m2 and fp16)
+    #[arg(long, value_parser = float_format(), hide_possible_values = true)]
+    format: Vec<Format>,
+    /// Instead, sums and products of all pairs of 16-bit operands, 2^32 each: some minutes
+    #[arg(long)]
+    pairs: bool,
+    /// With --pairs: the first operand to start from
+    #[arg(long, value_parser = whole::<u64>(0, u64::from(u16::MAX)), value_name = "A", default_value_t = 0, requires = "pairs")]
+    first: u64,
+    /// With --pairs: how many first operands (default: all)
+    #[arg(long, value_parser = whole::<u64>(1, 1 << 16), value_name = "N", requires = "pairs")]
+    count: Option<u64>,
+    /// Segments of the PWL tables: 4, 8, 16 or 32
+    #[arg(long, value_parser = one_of::<u32>(&SEGMENTS), default_value_t = 8, conflicts_with = "pairs")]
+    segments: u32,
+    /// Folder for compiled simulators (default: cosim in cargo's target folder)
+    #[arg(long, value_name = "DIR")]
+    build: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// One unit over all operands.
 #[derive(Serialize)]
@@ -26,7 +59,7 @@ struct Row {
     unit: &'static str,
     format: String,
     operands: u64,
-    /// What the results are compared with.
+    /// The other side of the comparison.
     reference: &'static str,
     /// Largest error in units of the last place, for units that are not correctly rounded.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,35 +74,31 @@ struct Row {
 const WIDEST_PAIR: u32 = 8;
 const WIDEST_OPERAND: u32 = 16;
 
-pub fn run(args: &UnitsArgs) -> Result<(), Failure> {
+/// Compares them.
+pub fn units(args: &UnitsOptions) -> Outcome {
     if args.pairs {
         return pairs(args);
-    }
-    if ![4, 8, 16, 32].contains(&args.segments) {
-        return Err(Failure::input(format!("--segments: {} is not one of 4, 8, 16, 32", args.segments)));
     }
     let formats = match args.format[..] {
         [] => vec![Format::BF16, Format::FP8_E4M3, Format::FP8_E5M2, Format::FP16],
         _ => args.format.clone(),
     };
     if let Some(wide) = formats.iter().find(|f| f.width() > WIDEST_OPERAND) {
-        return Err(Failure::input(format!(
-            "--format {wide}: only formats of up to 16 bits have all operands"
-        )));
+        return input(format!("--format {wide}: only formats of up to 16 bits have all operands"));
     }
     require_tools()?;
+    let build = args.build.clone().map_or_else(simulators, Ok)?;
     let bar = Work::start(2 * formats.len() as u64, "{bar:30} {pos}/{len} simulators, {elapsed}");
     bar.expect(
-        Duration::from_secs_f64(2.0 * rates::VERILATOR.0 * formats.len() as f64),
+        Duration::from_secs_f64(2.0 * COMPILATION * formats.len() as f64),
         ", less for what was compiled before",
     );
     let mut rows = Vec::new();
     for &format in &formats {
-        step(|| format!("units of {format}"));
         for binary in [true, false] {
             bar.inc(1);
             if !binary || format.width() <= WIDEST_PAIR {
-                rows.extend(exhaust(args, format, binary)?);
+                rows.extend(exhaust(args, &build, format, binary)?);
             }
         }
     }
@@ -81,11 +110,7 @@ pub fn run(args: &UnitsArgs) -> Result<(), Failure> {
 }
 
 /// Units of two operands, or of one, side by side in one module.
-fn bench(
-    format: Format,
-    binary: bool,
-    segments: u32,
-) -> Result<(Layout, GeneratedFile, Vec<FormatUnit>), Failure> {
+fn bench(format: Format, binary: bool, segments: u32) -> Outcome<(Layout, GeneratedFile, Vec<FormatUnit>)> {
     let units: Vec<FormatUnit> = FormatUnit::ALL.into_iter().filter(|u| u.is_binary() == binary).collect();
     let name = format!("{}_{}_operand_units", format.ident(), if binary { "two" } else { "one" });
     let port = |name: String, output| PortShape { name, output, width: format.width(), elements: 1 };
@@ -112,9 +137,9 @@ fn bench(
     Ok((Layout::new(name, ports), file, units))
 }
 
-fn exhaust(args: &UnitsArgs, format: Format, binary: bool) -> Result<Vec<Row>, Failure> {
+fn exhaust(args: &UnitsOptions, build: &Path, format: Format, binary: bool) -> Outcome<Vec<Row>> {
     let (layout, file, units) = bench(format, binary, args.segments)?;
-    let (simulator, _) = Simulator::build(args.build.as_deref(), &layout, &[file], Compile::Whole)?;
+    let (simulator, _) = Simulator::build(Some(build), &layout, &[file], Compile::Whole)?;
     let reference = UnitReference::new(format);
     let (mut text, mut worst) = (layout.header(), vec![0f64; units.len()]);
     let all = ones(format.width());
@@ -126,7 +151,9 @@ fn exhaust(args: &UnitsArgs, format: Format, binary: bool) -> Result<Vec<Row>, F
         let results: Vec<u64> = units
             .iter()
             .map(|unit| {
-                reference.rounded(*unit, a, b).unwrap_or_else(|| model(*unit, format, args.segments, a))
+                reference
+                    .rounded(*unit, a, b)
+                    .unwrap_or_else(|| unit_result(*unit, format, args.segments, a, 0))
             })
             .collect();
         for ((unit, worst), &y) in units.iter().zip(&mut worst).zip(&results) {
@@ -146,22 +173,22 @@ fn exhaust(args: &UnitsArgs, format: Format, binary: bool) -> Result<Vec<Row>, F
     text += &layout.end_mark();
     let mut process = simulator.start(None)?;
     let mut pipe = process.input()?;
-    let io = |e: std::io::Error| Failure::input(format!("{}: {e}", layout.name));
+    let io = with(&layout.name);
     match pipe.write_all(text.as_bytes()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => return Err(io(e)),
         _ => drop(pipe),
     }
-    process.verdict().map_err(io)?.map_err(|difference| {
-        Failure::Check(format!("{}: {difference} (a line is one pair of operands)", layout.name))
-    })?;
+    if let Err(difference) = process.verdict().map_err(io)? {
+        return check(format!("{}: {difference} (a line is one pair of operands)", layout.name));
+    }
     let row = |(unit, worst): (&FormatUnit, f64)| {
         let stated = function(*unit).map(|f| report(f, args.segments, format).unit_ulp);
         // The same numbers by another way: equal but for the last bits of the exact functions.
         if let Some(stated) = stated.filter(|stated| worst > stated * (1.0 + 1e-6)) {
-            return Err(Failure::Check(format!(
+            return check(format!(
                 "{} in {format}: off by {worst} ulp, where the table's report says {stated}",
                 unit.name()
-            )));
+            ));
         }
         Ok(Row {
             unit: unit.name(),
@@ -187,25 +214,17 @@ fn function(unit: FormatUnit) -> Option<Function> {
     }
 }
 
-/// The model of a unit that is not correctly rounded.
-fn model(unit: FormatUnit, format: Format, segments: u32, a: u64) -> u64 {
-    crate::generate::unit_result(unit, format, segments, a, 0)
-}
-
 /// Sum and product of all pairs.
-fn pairs(args: &UnitsArgs) -> Result<(), Failure> {
+fn pairs(args: &UnitsOptions) -> Outcome {
     let format = match args.format[..] {
         [] => Format::BF16,
         [format] if format.width() <= WIDEST_OPERAND => format,
-        _ => return Err(Failure::input("--pairs: takes one --format of up to 16 bits")),
+        _ => return input("--pairs: takes one --format of up to 16 bits"),
     };
     let all = 1u64 << format.width();
     let last = args.count.map_or(all, |n| args.first.saturating_add(n)).min(all);
     if args.first >= last {
-        return Err(Failure::input(format!(
-            "--first, --count: no operand in {}..{last} of {all}",
-            args.first
-        )));
+        return input(format!("--first, --count: no operand in {}..{last} of {all}", args.first));
     }
     let bar =
         Work::start((last - args.first) * 2, "{bar:30} {pos}/{len} rows of 65,536, {elapsed}, {eta} left");
@@ -221,12 +240,12 @@ fn pairs(args: &UnitsArgs) -> Result<(), Failure> {
             wrong.map(|b| (a, b))
         });
         if let Some((a, b)) = wrong {
-            return Err(Failure::Check(format!(
+            return check(format!(
                 "{} in {format}: {a:#x}, {b:#x}: the unit gives {:#x}, the model {:#x}",
                 unit.name(),
                 function.compute(a, b),
                 expected(format, a, b)
-            )));
+            ));
         }
         rows.push(PairRow {
             unit: unit.name(),
