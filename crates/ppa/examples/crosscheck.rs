@@ -1,5 +1,5 @@
-//! Helper of `scripts/ppa-crosscheck.sh`: the same stream of one core for another simulator, and its toggles and
-//! power beside ours.
+//! Helper of `scripts/ppa-crosscheck.sh`: runs the same stream of one core in another simulator, and compares its
+//! toggles and power with ours.
 //!
 //! ```text
 //! crosscheck bench   CONFIG.json LIBRARY MHZ CYCLES DATA FOLDER   maps the core; writes its netlist and a bench

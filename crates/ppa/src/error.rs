@@ -1,8 +1,8 @@
-//! What can go wrong between a configuration and its figures.
+//! Errors between a configuration and its figures.
 
 use std::path::PathBuf;
 
-/// Names the tool, file or option at fault, what is wrong and what would be right.
+/// Names the tool, file or option at fault, the fault and the accepted values.
 #[derive(Debug, thiserror::Error)]
 pub enum PpaError {
     /// A program is not installed.
@@ -26,10 +26,10 @@ pub enum PpaError {
     Library {
         /// The file.
         path: PathBuf,
-        /// What is wrong and what is needed.
+        /// The fault and the requirement.
         detail: String,
     },
-    /// A Liberty file is not one, or lacks something.
+    /// A file is not Liberty, or is incomplete.
     #[error(transparent)]
     Liberty(#[from] crate::liberty::LibertyError),
     /// A file could not be read or written.
@@ -52,12 +52,12 @@ pub enum PpaError {
         /// Its last words.
         message: String,
     },
-    /// A netlist or report of a tool is not what was expected.
+    /// A netlist or report of a tool is malformed.
     #[error("{what}: {detail}")]
     Unexpected {
         /// File or report.
         what: String,
-        /// What is wrong.
+        /// The fault.
         detail: String,
     },
     /// The configuration cannot be generated.

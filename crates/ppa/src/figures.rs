@@ -1,4 +1,4 @@
-//! What is known of a core after synthesis, timing and power.
+//! Figures of a core after synthesis, timing and power.
 
 use crate::Target;
 use flashd_spec::config::{ArrayConfig, CoreConfig};
@@ -26,7 +26,7 @@ impl Part {
     pub const ALL: [Part; 5] =
         [Part::DotProduct, Part::Weight, Part::OutputUpdate, Part::Division, Part::Control];
 
-    /// What a report calls it.
+    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Part::DotProduct => "dot product",
@@ -90,7 +90,7 @@ pub struct TimingFigures {
     /// The shortest period, ns: only of a core that was mapped for speed, without a clock asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortest_period: Option<f64>,
-    /// What nets weigh besides the pins on them, in words.
+    /// Wire capacitance of nets, in words.
     pub wires: String,
     /// Start and end of the worst path.
     pub path: WorstPath,
@@ -110,14 +110,14 @@ pub struct WorstPath {
     pub gates: usize,
 }
 
-/// Power of one core in one library by a simulation without delays, so without glitches; and, beside it, with them.
+/// Power of one core in one library by a simulation without delays, so without glitches; optionally also with them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PowerFigures {
     /// Clock, MHz.
     pub clock: f64,
     /// Cycles simulated, over all parallel streams.
     pub cycles: u64,
-    /// What was simulated, in words.
+    /// The simulated workload, in words.
     pub workload: String,
     /// Charging of nets, mW.
     pub switching: f64,
@@ -184,7 +184,7 @@ pub struct HeadEnergy {
 }
 
 impl GlitchFigures {
-    /// How many times the power without glitches it is, in the same cycles.
+    /// Ratio to the power without glitches, in the same cycles.
     pub fn factor(&self) -> f64 {
         self.total / self.zero_delay
     }
@@ -212,7 +212,7 @@ impl PowerFigures {
     }
 }
 
-/// What figures were made with. Cores are compared only where all of it agrees.
+/// Tools, library and options of the figures. Cores are compared only if all of them agree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Version of this program.
@@ -225,9 +225,9 @@ pub struct Run {
     pub library_file: String,
     /// SHA-256 of that file as it is on the disk, packed or not, in hexadecimal.
     pub library_sha256: String,
-    /// Whether the library was the one that is taken when none is named.
+    /// Whether the library was the default.
     pub default_library: bool,
-    /// Patterns of the cells that were left out.
+    /// Patterns of the excluded cells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dont_use: Vec<String>,
     /// Clock period asked for, ns; the shortest possible if none was.
@@ -242,14 +242,14 @@ pub struct Run {
     pub clock_gates: bool,
     /// Cycles that each of the streams was simulated for; 0 without power figures.
     pub cycles: usize,
-    /// Cycles asked to be simulated with delays; `None`: as many as are done by default.
+    /// Cycles asked to be simulated with delays; `None`: the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glitches: Option<usize>,
     /// Folder of the heads of the power figures: as given if relative, else its last part.
     pub data: Option<String>,
 }
 
-/// What makes an array of a core.
+/// Shape of an array of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrayShape {
     /// Cores, which share keys and values.
@@ -260,7 +260,7 @@ pub struct ArrayShape {
 }
 
 impl ArrayShape {
-    /// That of a target; none for a core.
+    /// Shape of a target; none for a core.
     pub fn of(target: &Target) -> Option<ArrayShape> {
         match target {
             Target::Core(_) => None,
@@ -276,20 +276,20 @@ impl ArrayShape {
 pub struct FailedCore {
     /// Name of the core or array.
     pub core: String,
-    /// Its configuration; that of the cores of an array.
+    /// Its configuration; for an array, its cores' configuration.
     pub configuration: CoreConfig,
-    /// What makes it an array; none for a core.
+    /// Shape of an array; none for a core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<ArrayShape>,
     /// Name of the library, as its file gives it.
     pub library: String,
     /// Why there are no figures.
     pub error: String,
-    /// What it was tried with.
+    /// Tools, library and options.
     pub run: Run,
 }
 
-/// What a run gave, or several joined: in JSON one list, in which a core without figures has an `error`.
+/// Results of one run, or of several joined: in JSON one list, in which a core without figures has an `error`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<Entry>", into = "Vec<Entry>")]
 pub struct Measurements {
@@ -343,9 +343,9 @@ impl From<Measurements> for Vec<Entry> {
 pub struct CoreFigures {
     /// Name of the core or array.
     pub core: String,
-    /// Its configuration; that of the cores of an array.
+    /// Its configuration; for an array, its cores' configuration.
     pub configuration: CoreConfig,
-    /// What makes it an array; none for a core.
+    /// Shape of an array; none for a core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<ArrayShape>,
     /// Name of the library, as its file gives it.
@@ -356,12 +356,12 @@ pub struct CoreFigures {
     pub timing: TimingFigures,
     /// Power, if asked for.
     pub power: Option<PowerFigures>,
-    /// What the figures were made with.
+    /// Tools, library and options.
     pub run: Run,
 }
 
 impl CoreFigures {
-    /// What was measured.
+    /// The measured core or array.
     pub fn target(&self) -> Target {
         let core = self.configuration.clone();
         match self.array {

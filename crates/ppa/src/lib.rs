@@ -33,7 +33,7 @@ mod timing;
 
 // The figures of a core, as they are kept in files.
 pub mod figures;
-// How they come about, in this order.
+// The steps to them, in order.
 pub mod liberty;
 pub mod netlist;
 pub mod power;
@@ -41,6 +41,6 @@ pub mod synthesis;
 // Tables, charts and a page of them.
 pub mod report;
 
-// What is measured, and what can go wrong.
+// Targets and errors.
 pub use error::PpaError;
 pub use target::Target;

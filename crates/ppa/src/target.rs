@@ -1,4 +1,4 @@
-//! What is measured.
+//! The measured core or array.
 
 use crate::PpaError;
 use flashd_generator::{Emission, Prefix};
@@ -23,7 +23,7 @@ impl Target {
         }
     }
 
-    /// The core, or the one that an array repeats.
+    /// The core, or an array's.
     pub fn core(&self) -> &CoreConfig {
         match self {
             Target::Core(config) => config,
@@ -42,7 +42,7 @@ impl Target {
     /// Checks the configuration.
     ///
     /// # Errors
-    /// Names the field, what was given and what is allowed.
+    /// Names the field, its value and the allowed ones.
     pub fn validate(&self) -> Result<(), ConfigError> {
         match self {
             Target::Core(config) => config.validate(),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Most operators and parentheses around each other: every reader of a tree calls itself for each. The widest functions
-/// of libraries have a tenth of that.
+/// Greatest nesting depth of operators and parentheses: readers of a tree recurse. The deepest functions of libraries
+/// have a tenth of it.
 const DEEPEST: usize = 500;
 
 /// Most characters of a text that an error repeats.
@@ -72,7 +72,7 @@ impl Expression {
         }
     }
 
-    /// Its value in 64 cases at a time, `value` giving each pin's; `None` if that does for some pin.
+    /// Its value in 64 cases at a time, `value` giving each pin's; `None` if `value` gives `None` for some pin.
     pub fn evaluate(&self, value: &impl Fn(&str) -> Option<u64>) -> Option<u64> {
         Some(match self {
             Expression::Constant(bit) => {
@@ -109,7 +109,7 @@ impl fmt::Display for Expression {
     }
 }
 
-/// A part of the tree, and how many operators and parentheses are around its innermost operand.
+/// A part of the tree, and its depth in operators and parentheses.
 type Part = (Expression, usize);
 
 struct Parser<'a> {
@@ -128,7 +128,7 @@ impl Parser<'_> {
         ExpressionError { text, problem: problem.into(), at: self.at + 1 }
     }
 
-    /// Refuses what is deeper than a tree may be.
+    /// Refuses trees that are too deep.
     fn within(&self, depth: usize) -> Result<usize, ExpressionError> {
         match depth <= DEEPEST {
             true => Ok(depth),
@@ -189,7 +189,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// What one more `!` or `(` has inside.
+    /// The operand of one more `!` or `(`.
     fn inside(
         &mut self,
         read: fn(&mut Self) -> Result<Part, ExpressionError>,

@@ -124,7 +124,7 @@ impl Library {
     }
 }
 
-/// Tries every order of the inputs; outputs are told apart by their functions.
+/// Tries every order of the inputs; outputs are identified by their functions.
 fn match_cell(cell: &Cell, wanted: &[u64]) -> Option<Match> {
     let inputs: Vec<&str> = cell.inputs().map(|pin| pin.name.as_str()).collect();
     for order in permutations(inputs.len()) {

@@ -39,7 +39,7 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn units_are_those_of_the_manual_however_they_are_spelled() {
+fn every_spelling_of_a_unit_is_read() {
     for (time, seconds) in [
         ("\"1ns\"", 1e-9),
         ("1ns", 1e-9),
@@ -154,7 +154,7 @@ fn special_cells_are_no_gates() {
 }
 
 #[test]
-fn what_is_wrong_is_refused_with_its_line() {
+fn errors_name_the_line() {
     let table = |table: &str| {
         format!("cell (C) {{ pin (A) {{ direction : output; timing () {{\n cell_rise {table} }} }} }}")
     };

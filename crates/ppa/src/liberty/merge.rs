@@ -1,12 +1,12 @@
 //! One library of several, as foundries publish cells in a file for each kind.
 //!
-//! Texts stay as they are: the first file's, then the other files' cells and what these need that the first one does not have.
+//! Texts are copied: the first file's, then the other files' cells, with templates that the first file lacks.
 
 use super::parse::{Group, SyntaxError, library_statements};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Libraries that are no one library.
+/// Libraries that cannot be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// A file is not Liberty.
@@ -14,7 +14,7 @@ pub enum MergeError {
     Syntax {
         /// The file.
         file: PathBuf,
-        /// Where, and what is wrong.
+        /// Place and problem.
         error: SyntaxError,
     },
     /// Attributes or templates of two files contradict each other.
@@ -24,7 +24,7 @@ pub enum MergeError {
         file: PathBuf,
         /// The one before.
         first: PathBuf,
-        /// What differs.
+        /// The attribute or template.
         what: String,
     },
     /// A cell is in two files.
@@ -39,7 +39,7 @@ pub enum MergeError {
     },
 }
 
-/// What the numbers of all files are in, and measured at: it must be the same in all.
+/// Units and operating conditions, which must agree in all files.
 const SHARED: [&str; 15] = [
     "delay_model",
     "time_unit",
@@ -71,7 +71,7 @@ pub fn merge(files: &[(PathBuf, String)]) -> Result<String, MergeError> {
     };
     let (statements, end) = read(first, text)?;
     let mut merged = text[..end].trim_end().to_string();
-    // By kind and name, and where it came from.
+    // By kind and name, with the file of origin.
     let mut groups: BTreeMap<(String, String), (&PathBuf, Group)> = BTreeMap::new();
     let mut shared = BTreeMap::new();
     let mut add = |file, statement: Group| -> Result<bool, MergeError> {

@@ -1,4 +1,4 @@
-//! Cell libraries: what synthesis, simulation and power need of a Liberty file.
+//! Cell libraries: the parts of a Liberty file that synthesis, simulation and power need.
 //!
 //! ```text
 //!  text --parse--> groups and attributes --read--> Library: SI units, table axes in one order
@@ -6,7 +6,7 @@
 //!                                                    +--find: cells by Boolean function
 //! ```
 //!
-//! The syntax is read by a parser of our own (`parse.rs`): `liberty-parser` refuses what foundries ship (values
+//! We have our own parser of the syntax (`parse.rs`): `liberty-parser` refuses files that foundries ship (values
 //! without quotes such as `1ns`, attributes without a semicolon, bus pins) and `liberty-db` panics at bus pins.
 
 mod expression;
@@ -79,15 +79,15 @@ pub struct Cell {
     pub area: f64,
     /// Signal pins, in the order of the file; no supply pins.
     pub pins: Vec<Pin>,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Leakage power, by state where the file tells it.
+    /// Leakage power, by state if the file gives it.
     pub leakage: Leakage,
     /// Not to be used: the library or the user says so, it is of a special kind, has a second supply, or no area.
     pub dont_use: bool,
 }
 
-/// What a cell is.
+/// Kind of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// Outputs are functions of the inputs.
@@ -109,7 +109,7 @@ pub struct FlipFlop {
     pub inverse: String,
     /// Rising edge of this captures.
     pub clocked_on: Expression,
-    /// What is captured.
+    /// The captured value.
     pub next_state: Expression,
     /// Asynchronous: while true, the state is 0.
     pub clear: Option<Expression>,
@@ -174,7 +174,7 @@ pub struct Pin {
     pub clock: bool,
     /// Energy tables.
     pub internal_power: Vec<InternalPower>,
-    /// Timing arcs of an output, those that give a delay or a transition time.
+    /// Timing arcs of an output with a delay or a transition time.
     pub arcs: Vec<TimingArc>,
 }
 
@@ -187,9 +187,9 @@ pub struct TimingArc {
     pub when: Option<Expression>,
     /// Which edge of the input causes which of the output.
     pub sense: Sense,
-    /// Of a rising edge of the output.
+    /// Tables of the output's rising edge.
     pub rise: Edge,
-    /// Of a falling edge of the output.
+    /// Tables of the output's falling edge.
     pub fall: Edge,
 }
 
@@ -259,7 +259,7 @@ pub enum LibertyError {
     Content {
         /// File.
         path: PathBuf,
-        /// What, where, and what would be right.
+        /// Problem, place and accepted values.
         problem: String,
     },
 }
@@ -286,7 +286,7 @@ impl Library {
         read::library(&root).map_err(|problem| LibertyError::Content { path: path.to_path_buf(), problem })
     }
 
-    /// The library as the tools get it; `text` is that which it was read from.
+    /// The library as the tools get it; `text` is its source.
     ///
     /// # Errors
     /// As [`Library::from_text`].
@@ -295,7 +295,7 @@ impl Library {
             .map_err(|error| LibertyError::Syntax { path: path.to_path_buf(), error })
     }
 
-    /// Leaves out the cells whose names match a pattern; how many these are.
+    /// Excludes the cells whose names match a pattern; returns their number.
     pub(crate) fn leave_out(&mut self, pattern: &glob::Pattern) -> usize {
         let matching = self.cells.iter_mut().filter(|cell| pattern.matches(&cell.name));
         matching.map(|cell| cell.dont_use = true).count()

@@ -72,7 +72,7 @@ impl Group {
         self.values(name)?.first().map(String::as_str)
     }
 
-    /// The same, of no place in a file: to compare.
+    /// The same without line numbers, for comparisons.
     pub(super) fn without_lines(&self) -> Group {
         let plain = |a: &Attribute| Attribute { line: 0, quoted: Vec::new(), ..a.clone() };
         let attributes = self.attributes.iter().map(plain).collect();
@@ -117,7 +117,7 @@ pub(super) type Statement = (Group, Range<usize>);
 /// # Errors
 /// As [`parse`].
 pub(super) fn library_statements(text: &str) -> Result<(Vec<Statement>, usize), SyntaxError> {
-    // All of the text is looked at first: what follows meets no error.
+    // The whole text is parsed first, so that the rest meets no error.
     parse(text)?;
     let mut reader = Reader { rest: text.strip_prefix('\u{feff}').unwrap_or(text), line: 1, depth: 0 };
     reader.skip(true)?;

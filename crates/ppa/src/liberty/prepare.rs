@@ -1,7 +1,7 @@
 //! A library as the tools get it: the cells that may be used, in the plainest syntax.
 //!
 //! Yosys, its ABC and OpenSTA have different parsers, and each knows another part of Liberty. So they get the output of this program's
-//! parser: units as all of them spell them, functions with all parentheses, one attribute on a line.
+//! parser: units in a spelling that all of them read, functions with all parentheses, one attribute on a line.
 
 use super::parse::{Attribute, Group, SyntaxError, parse};
 use super::{Expression, Library, Units};
@@ -34,13 +34,13 @@ fn is_shown(group: &Group, library: &Library) -> bool {
     cell.is_usable() || !cell.dont_use && ignored && plain
 }
 
-/// Units that are written anew.
+/// Units that are rewritten.
 const UNITS: [&str; 2] = ["time_unit", "capacitive_load_unit"];
 
 fn units(units: &Units) -> String {
     let picoseconds = (units.time * 1e12).round();
     let time = if picoseconds == 1e3 { "1ns".to_string() } else { format!("{picoseconds}ps") };
-    // Nine digits: what scaling in binary adds goes.
+    // Nine digits: removes the rounding error of scaling in binary.
     let farads = |unit: f64| format!("{:.9e}", units.capacitance / unit).parse::<f64>().unwrap_or_default();
     let (number, unit) = match farads(1e-12) {
         picofarads if picofarads >= 1.0 => (picofarads, "pf"),

@@ -58,7 +58,7 @@ fn voltage(root: &Group) -> Result<f64, Problem> {
     number("voltage", text)
 }
 
-/// The wire load model that is the default. OpenSTA goes without one if the file does not hold it.
+/// The default wire load model. OpenSTA uses none if the file does not contain it.
 fn wire_load(root: &Group, unit: f64) -> Result<Option<WireLoad>, Problem> {
     let name = root.value("default_wire_load");
     let Some(group) = root.all("wire_load").find(|group| Some(group.name()) == name) else { return Ok(None) };
@@ -106,7 +106,7 @@ impl Context<'_> {
         let mut kind = kind(group)?;
         let mut pins: Vec<Pin> = Vec::new();
         for pin in group.all("pin") {
-            // A pin of no known direction: nobody can connect the cell.
+            // A pin of unknown direction: the cell cannot be connected.
             let Some(direction) = direction(pin) else {
                 kind = Kind::Other;
                 continue;
@@ -163,7 +163,7 @@ impl Context<'_> {
         };
         let mut internal_power = Vec::new();
         for table in group.all("internal_power") {
-            // What a transition takes from the supply; the other half of the same charge flows to ground.
+            // Only the supply's energy counts; tables of ground pins describe the same charge.
             if table.value("related_pg_pin").is_some_and(|pin| grounds.contains(pin)) {
                 continue;
             }
@@ -186,7 +186,7 @@ impl Context<'_> {
         })
     }
 
-    /// An arc of an output; nothing for constraints of inputs, and for what switches an output off.
+    /// An arc of an output; nothing for constraints of inputs, and for arcs that switch an output off.
     fn timing_arc(&self, group: &Group) -> Result<Option<TimingArc>, Problem> {
         if group.value("timing_type").is_some_and(|kind| kind.starts_with("three_state")) {
             return Ok(None);
@@ -318,7 +318,7 @@ fn related_pins(group: &Group) -> Vec<String> {
     group.value("related_pin").unwrap_or_default().split_whitespace().map(str::to_string).collect()
 }
 
-/// What a cell is, by its groups.
+/// Kind of a cell, by its groups.
 fn kind(group: &Group) -> Result<Kind, Problem> {
     if let Some(style) = group.value("clock_gating_integrated_cell") {
         return Ok(clock_gate(group, style).map_or(Kind::Other, Kind::ClockGate));

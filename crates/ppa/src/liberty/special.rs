@@ -25,7 +25,7 @@ const SPECIAL: [&str; 18] = [
     "is_three_state",
     "use_for_size_only",
 ];
-/// Attributes that name such a kind.
+/// Attributes that name a special kind.
 const NAMED: [&str; 3] = ["switch_cell_type", "retention_cell", "power_gating_cell"];
 /// Part of the names of SkyWater's cells for second supplies; some differ from gates by their names alone.
 const LOW_POWER: &str = "lpflow";

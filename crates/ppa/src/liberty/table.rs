@@ -1,7 +1,7 @@
 //! Lookup tables.
 
-/// A lookup table over input transition time and output load. An axis with one point is one on which the
-/// table does not depend.
+/// A lookup table over input transition time and output load. The table does not depend on an axis with one
+/// point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     transition: Vec<f64>,
@@ -14,7 +14,7 @@ impl Table {
     /// A table; `values` go by transition, then by load.
     ///
     /// # Errors
-    /// Says what is wrong with the numbers.
+    /// A message that names the wrong numbers.
     pub fn new(transition: Vec<f64>, load: Vec<f64>, values: Vec<f64>) -> Result<Self, String> {
         for axis in [&transition, &load] {
             if axis.is_empty() || !axis.is_sorted_by(|a, b| a < b) {
@@ -68,7 +68,7 @@ impl Table {
     }
 }
 
-/// Segment of an axis in which `x` lies, and where in it.
+/// Segment of an axis that contains `x`, and the position in it.
 fn place(axis: &[f64], x: f64) -> (usize, f64) {
     if axis.len() == 1 {
         return (0, 0.0);

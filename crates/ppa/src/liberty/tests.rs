@@ -55,9 +55,9 @@ library ("tiny") {
 }
 "#;
 
-/// Depth by the million: refused with file and line, neither read nor a stack that is too small.
+/// A depth of a million is refused with file and line; it must not overflow the stack.
 #[test]
-fn what_is_nested_without_end_is_refused() {
+fn excessive_nesting_is_refused() {
     let error = |text: &str| Library::from_text(Path::new("deep.lib"), text).unwrap_err().to_string();
     let groups = "library (x) {\n".to_string() + &"a () {\n".repeat(30_000);
     assert_eq!(error(&groups), "deep.lib:65: a is inside of 64 groups, which is the limit");
@@ -72,7 +72,7 @@ fn what_is_nested_without_end_is_refused() {
         );
         assert!(text.len() < 250, "{} characters", text.len());
     }
-    // What is wide without being deep is no harm: two levels of parentheses around each of many operands.
+    // Width without depth is accepted: two levels of parentheses around each of many operands.
     let wide = "((A))+".repeat(400) + "B";
     assert!(Library::from_text(Path::new("wide.lib"), &TINY.replace("!A + !B", &wide)).is_ok());
 }

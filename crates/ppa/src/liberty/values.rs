@@ -78,7 +78,7 @@ pub(super) fn optional(group: &Group, name: &str) -> Result<Option<f64>, Problem
     number(name, text).map(Some).map_err(|problem| format!("line {}: {problem}", attribute.line))
 }
 
-/// Whether an attribute says yes, with quotes or without.
+/// Whether an attribute is true, with quotes or without.
 pub(super) fn is_true(group: &Group, name: &str) -> bool {
     group.value(name).is_some_and(|text| text.trim().eq_ignore_ascii_case("true"))
 }

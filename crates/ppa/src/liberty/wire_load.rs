@@ -1,4 +1,4 @@
-//! Wire load models: what a net weighs by the number of pins that it drives.
+//! Wire load models: the capacitance of a net's wires by the number of pins that it drives.
 
 /// A wire load model.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,8 +14,8 @@ pub struct WireLoad {
 }
 
 impl WireLoad {
-    /// Capacitance of the wires of a net that drives so many pins, F: linear between the entries, and beyond them by
-    /// the slope, as OpenSTA does it. (In a hierarchy OpenSTA 2.0.17 counts the pins of modules on the way as well.)
+    /// Capacitance of the wires of a net that drives `pins` pins, F: linear between the entries, and beyond them by
+    /// the slope, as in OpenSTA. (In a hierarchy OpenSTA 2.0.17 also counts the pins of modules on the way.)
     pub fn at(&self, pins: usize) -> f64 {
         let pins = pins as f64;
         let after = self.lengths.partition_point(|(fanout, _)| *fanout <= pins);

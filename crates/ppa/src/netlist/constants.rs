@@ -1,12 +1,11 @@
-//! Nets that never change: those of tie cells, and of logic whose constant inputs decide its output.
+//! Constant nets: outputs of tie cells, and of logic whose constant inputs decide its output.
 
 use super::flatten::Flat;
 use super::yosys::CONSTANT_NETS;
 use super::{Direction, Net, OPEN};
 use crate::liberty::{Cell, Expression, INPUT_COLUMNS};
 
-/// Value of each net that is constant, in a flat netlist whose cells are taken in the order `order`: every cell of
-/// logic after those that it reads.
+/// Value of each constant net of a flat netlist. `order` is a topological order of its cells.
 pub(super) fn constants(flat: &Flat, order: &[u32]) -> Vec<Option<bool>> {
     let mut known = vec![None; flat.nets];
     known[..CONSTANT_NETS as usize].copy_from_slice(&[Some(false), Some(true)]);

@@ -36,7 +36,7 @@ pub(super) fn flatten(top: &str, modules: &[Module], library: &Library) -> Resul
             pins: Vec::new(),
             nets: 0,
         },
-        // Constants stand for themselves.
+        // A constant's representative is itself.
         joined: (0..CONSTANT_NETS).collect(),
     };
     flattener.resolve(&by_name, library)?;
@@ -223,8 +223,8 @@ impl<'a> Flattener<'a> {
     }
 }
 
-/// A kind of cells. A flip-flop with a `gated` clock keeps its state where the gate lets no edge pass, which is what the net of its clock
-/// says then ([`ClockGate::passes`](crate::liberty::ClockGate)).
+/// A kind of cells. A flip-flop with a `gated` clock keeps its state where the gate lets no edge pass; the net of its clock
+/// has the value of [`ClockGate::passes`](crate::liberty::ClockGate).
 pub(super) fn cell_kind(cell: &Cell, gated: bool) -> Result<CellKind, String> {
     let inputs: Vec<(&str, Source)> = cell
         .pins

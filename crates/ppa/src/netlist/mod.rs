@@ -6,9 +6,9 @@
 //!                       64 machines in the bits of one u64, cycle by cycle <--simulate--+
 //! ```
 //!
-//! Bits of a word are independent machines that run different traces, not cycles of one machine: the state of
-//! a cycle is then simply what the cycle before left, feedback loops need nothing special, no register's value
-//! has to come from elsewhere, and the outputs of every machine can be compared with the model.
+//! Bits of a word are independent machines that run different traces, not cycles of one machine. So every machine
+//! runs through consecutive cycles, feedback loops need no special treatment, and the outputs of every machine can
+//! be compared with the model.
 
 mod constants;
 mod flatten;
@@ -39,7 +39,7 @@ pub struct Netlist {
     pub instances: Vec<Instance>,
     /// Distinct library cells in use.
     pub kinds: Vec<CellKind>,
-    /// Cells in the order of evaluation: flip-flops, then logic, every cell after those that it reads.
+    /// Cells in the order of evaluation: flip-flops, then logic in topological order.
     pub cells: Vec<CellInstance>,
     /// Nets, constants included.
     pub nets: usize,
@@ -83,7 +83,7 @@ pub struct CellKind {
     pub cell: Cell,
     /// Outputs from inputs, or, in a flip-flop, outputs from state.
     outputs: Program,
-    /// Of a flip-flop: next state from inputs and state.
+    /// In a flip-flop, the next state from inputs and state.
     next: Option<Program>,
 }
 

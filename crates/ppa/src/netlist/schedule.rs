@@ -25,7 +25,7 @@ pub(super) fn schedule(mut flat: Flat) -> Result<Netlist, NetlistError> {
     let drivers = drivers(&flat)?;
     let levels = levels(&flat, &drivers)?;
     // Flip-flops have level 0; within a level equal cells together, otherwise in the order of the hierarchy,
-    // so that the nets that neighbours read are neighbours.
+    // so that neighbouring cells read neighbouring nets.
     let mut order: Vec<u32> = (0..flat.cells.len() as u32).collect();
     order.sort_by_key(|&cell| (levels[cell as usize], flat.cells[cell as usize].kind));
     let (clock, gated) = clock(&flat, &drivers, &constants::constants(&flat, &order))?;
@@ -191,7 +191,7 @@ fn drivers(flat: &Flat) -> Result<Vec<u32>, NetlistError> {
     Ok(drivers)
 }
 
-/// Gives flip-flops behind clock gates kinds of their own. Whether there are any.
+/// Gives clock-gated flip-flops separate kinds. Returns whether there are any.
 fn give_own_kinds(flat: &mut Flat, gated: &[u32]) -> Result<bool, NetlistError> {
     let mut kinds: HashMap<u32, u32> = HashMap::new();
     for &cell in gated {
@@ -210,7 +210,7 @@ fn give_own_kinds(flat: &mut Flat, gated: &[u32]) -> Result<bool, NetlistError> 
     Ok(!gated.is_empty())
 }
 
-/// The net on which all flip-flops are clocked, and those of them that are behind a clock gate; checks what the simulation takes for granted.
+/// The net on which all flip-flops are clocked, and the clock-gated ones among them; checks the simulation's assumptions.
 fn clock(
     flat: &Flat,
     drivers: &[u32],

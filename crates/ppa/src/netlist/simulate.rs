@@ -63,7 +63,7 @@ impl<'a> Simulation<'a> {
         self.counted
     }
 
-    /// Starts counting anew.
+    /// Resets the counts.
     pub(crate) fn reset_toggles(&mut self) {
         self.toggles.fill(0);
     }
@@ -79,7 +79,7 @@ impl<'a> Simulation<'a> {
         for run in &self.netlist.logic {
             let kind = &self.netlist.kinds[run.kind as usize];
             let program = &kind.outputs;
-            // Of a clock gate the pulses count, below.
+            // A clock gate's toggles are counted as pulses, in `clock`.
             let counted = if kind.cell.clock_gate().is_some() { 0 } else { self.counted };
             for start in (0..run.cells).step_by(BLOCK) {
                 let length = BLOCK.min(run.cells - start);
@@ -162,7 +162,7 @@ fn gather(
     }
 }
 
-/// Stores a block's outputs and counts what changes.
+/// Stores a block's outputs and counts toggles.
 fn store(new: &[u64], counted: u64, values: &mut [u64], toggles: &mut [u32]) {
     for ((value, toggles), &new) in values.iter_mut().zip(toggles).zip(new) {
         *toggles += ((*value ^ new) & counted).count_ones();

@@ -10,7 +10,7 @@ use flashd_spec::format::Format;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What Yosys made of a design.
+/// A design mapped by Yosys.
 pub(crate) struct MappedDesign {
     pub top: String,
     pub json: PathBuf,

@@ -68,16 +68,16 @@ fn every_machine_counts_its_own_enables() {
         simulation.clock();
     }
     // Bit 0 changes with every count, bit 1 with every second one. The last edge is not settled, so the
-    // inverters behind the flip-flops lag by it.
+    // inverters after the flip-flops lag by it.
     simulation.settle();
     let toggles = simulation.toggles();
     assert_eq!(toggles[q[0] as usize], counts.iter().sum::<u32>());
     assert_eq!(toggles[q[1] as usize], counts.iter().map(|count| count / 2).sum::<u32>());
 }
 
-/// The counter with its low bit behind a clock gate in place of the enable, beside the one with enables.
+/// Compares the counter whose low bit has a clock gate in place of the enable with the one with enables.
 #[test]
-fn a_clock_gate_keeps_what_an_enable_keeps() {
+fn a_clock_gate_is_equivalent_to_an_enable() {
     let gate =
         r#""gate": {"type": "CG", "connections": {"CK": [2], "EN": [3], "TE": ["0"], "G": [9]}}, "ff""#;
     let gated = COUNTER
@@ -115,7 +115,7 @@ fn only_the_machines_asked_for_are_counted() {
 }
 
 #[test]
-fn cells_come_after_what_they_read_and_know_their_place() {
+fn cells_are_in_topological_order_and_know_their_place() {
     let netlist = read(COUNTER, "counter").unwrap();
     let mut driven: Vec<Net> =
         netlist.ports.iter().filter(|port| port.is_input).flat_map(|port| port.nets.clone()).collect();

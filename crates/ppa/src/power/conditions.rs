@@ -8,7 +8,7 @@ use crate::netlist::{Netlist, OPEN, Simulation};
 #[derive(Clone, Debug)]
 pub(crate) struct Conditions {
     kinds: Vec<KindConditions>,
-    /// Position of each cell among those of its kind.
+    /// Index of each cell within its kind.
     position: Vec<u32>,
     samples: u32,
 }
@@ -72,7 +72,7 @@ impl Conditions {
             if let Some(net) = netlist.clock {
                 values[net as usize] = clock;
             }
-            // High with the clock in the cycles in which the edge passed; how often is the same before the edge as after it.
+            // A gated clock is high with the clock in the cycles whose edge passes; the fraction of these is the same before and after the edge.
             for net in netlist.gated_clocks() {
                 values[net as usize] = simulation.value(net) & clock;
             }

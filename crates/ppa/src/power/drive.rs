@@ -1,4 +1,4 @@
-//! Drives a netlist by the port protocol with 64 streams and checks what comes out.
+//! Drives a netlist by the port protocol with 64 streams and checks its outputs.
 
 use super::PowerError;
 use super::conditions::Conditions;
@@ -17,7 +17,7 @@ pub const STREAMS: usize = u64::BITS as usize;
 /// Cycles whose states are looked at for conditional tables and state-dependent leakage.
 const SAMPLES: usize = 8;
 
-/// What happened on the nets.
+/// Activity of the nets.
 #[derive(Clone, Debug)]
 pub struct Activity {
     /// Cycles counted, over all streams.
@@ -28,7 +28,7 @@ pub struct Activity {
     pub(super) conditions: Conditions,
     /// Comparisons with the model.
     pub outputs_checked: u64,
-    /// Steps that the cores took, and those of them that read no value.
+    /// Steps of the cores, and the steps among them that read no value.
     pub steps: (u64, u64),
     /// Toggles with delays, of some of the cycles, if asked for.
     pub glitches: Option<GlitchActivity>,
@@ -185,7 +185,7 @@ impl<'a> Ports<'a> {
     }
 }
 
-/// Exchanges rows and columns: afterwards bit s of word b is what bit b of word s was.
+/// Transposes a matrix of bits: bit b of word s becomes bit s of word b.
 fn transpose(words: &mut [u64; STREAMS]) {
     let mut half = STREAMS / 2;
     let mut mask = u64::MAX >> half;

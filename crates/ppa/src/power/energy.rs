@@ -5,10 +5,10 @@
 //! - **Output**: the mean of the rising and the falling table of its internal power at the transition time of the
 //!   causing net and at its own load. Among the tables of several related pins, the toggles of these pins decide,
 //!   and how often each table's condition holds.
-//! - **Input** of a flip-flop: its own tables at every toggle. Input of logic: only at those toggles that
-//!   do not come out, because the others are in the output's tables.
-//! - **Clock pin**: its own tables for a rising and a falling edge each cycle; its charge `C V^2` a cycle. Behind a clock gate, in the cycles
-//!   whose edge passes.
+//! - **Input** of a flip-flop: its own tables at every toggle. Input of logic: only at toggles that do not change
+//!   the output, because the output's tables contain the others.
+//! - **Clock pin**: its own tables for a rising and a falling edge each cycle; its charge `C V^2` a cycle. With a clock gate, only in the
+//!   cycles whose edge passes.
 //! - **Leakage**: by state as sampled; where the library does not distinguish states, its one value.
 
 use super::conditions::Conditions;
@@ -51,13 +51,13 @@ impl CellPower {
 pub struct PowerReport {
     /// Clock, Hz.
     pub clock: f64,
-    /// Of the cells of each of [`Netlist::instances`], without those of instances inside.
+    /// By each of [`Netlist::instances`], without its child instances.
     pub by_instance: Vec<CellPower>,
     /// Toggles per driven net and cycle.
     pub activity: f64,
 }
 
-/// Tables of a pin with everything looked up that is the same for all cells of a kind.
+/// Tables of a pin; the same for all cells of a kind.
 struct Energy<'a> {
     /// Indices of the related pins.
     related: Vec<usize>,
@@ -126,7 +126,7 @@ struct Estimate<'a> {
     nets: &'a Nets,
     kind: &'a KindPower<'a>,
     cell: usize,
-    /// Events counted to events per second.
+    /// Converts counted events into events per second.
     rate: f64,
 }
 
@@ -202,7 +202,7 @@ impl Estimate<'_> {
         }
     }
 
-    /// Energy of a toggle of an input by its own tables, J: one without condition counts where no other does.
+    /// Energy of a toggle of an input by its own tables, J: a table without condition counts if no other holds.
     fn of_input(&self, pin: usize) -> f64 {
         let tables = &self.kind.energies[pin];
         let transition = self.transition(pin);
@@ -268,7 +268,7 @@ impl PowerReport {
         })
     }
 
-    /// Adds up the power of a netlist whose nets have toggled as `activity` says, at a clock frequency in Hz.
+    /// Adds up the power of a netlist with the toggles of `activity`, at a clock frequency in Hz.
     pub fn new(netlist: &Netlist, library: &Library, activity: &Activity, clock: f64) -> Self {
         let conditions = &activity.conditions;
         let kinds: Vec<KindPower> =
@@ -291,7 +291,7 @@ impl PowerReport {
             };
             let mut power = estimate.internal();
             for (pin, &net) in netlist.kinds[cell.kind as usize].cell.pins.iter().zip(netlist.pins(cell)) {
-                // What a gated clock charges, its flip-flops have as theirs.
+                // The charge of a gated clock's pins is counted with its flip-flops.
                 let gated = netlist.kinds[cell.kind as usize].cell.clock_gate().is_some();
                 if pin.direction == Direction::Output && net != OPEN && !gated {
                     let rate = f64::from(activity.toggles[net as usize]) * estimate.rate;

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Toggles are counted without delays in all streams and cycles, and with the library's delays, so with glitches, in a
-//! sample of them (`glitches`). What the figures leave out: the clock tree, wires where the library has no wire load
-//! model by default (loads are those of pins), and the charging of the core's input ports, which is done from outside.
+//! sample of them (`glitches`). The figures exclude the clock tree, wires where the library has no default wire load
+//! model (loads are pins only), and the charging of the core's input ports, which is done from outside.
 
 mod conditions;
 mod drive;
@@ -63,7 +63,7 @@ pub enum PowerError {
     NoHead {
         /// Folder.
         folder: PathBuf,
-        /// What is needed.
+        /// The requirement.
         problem: String,
     },
     /// The netlist does not have the ports of a core.
@@ -74,7 +74,7 @@ pub enum PowerError {
         /// Problem.
         problem: String,
     },
-    /// The netlist does not compute what the model computes.
+    /// The netlist's outputs differ from the model's.
     #[error("the mapped netlist of {core} differs from the model: stream {stream}, cycle {cycle}: {problem}")]
     Mismatch {
         /// Core.
@@ -83,7 +83,7 @@ pub enum PowerError {
         stream: usize,
         /// Cycle.
         cycle: usize,
-        /// What differs.
+        /// The difference.
         problem: String,
     },
     /// With delays the netlist comes to rest in another state than without.
@@ -135,7 +135,7 @@ pub fn estimate(
 
 /// Simulates a netlist on heads from `options.data`, compares its outputs with the model's, and counts toggles, with the
 /// delays of the library too if the options ask for it.
-/// Also gives what was simulated, in words.
+/// Also returns a description of the workload.
 ///
 /// # Errors
 /// As [`estimate`].

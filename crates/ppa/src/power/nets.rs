@@ -1,4 +1,4 @@
-//! What the nets of a netlist look like electrically: loads and transition times.
+//! Loads and transition times of nets.
 
 use crate::liberty::{Direction, Edge, Library, Sense, Table, TimingArc};
 use crate::netlist::{CellKind, Netlist, OPEN};
@@ -57,7 +57,7 @@ impl Nets {
         nets
     }
 
-    /// Transition times of an output from those of the inputs.
+    /// Computes an output's transition times from its inputs'.
     fn propagate(&mut self, output: &PinArcs, pins: &[u32]) {
         let net = pins[output.pin] as usize;
         let load = self.load[net];
@@ -69,7 +69,7 @@ impl Nets {
                 for (edge, slowest) in slowest.iter_mut().enumerate() {
                     let Some(table) = &of_edge(arc, edge).transition else { continue };
                     *slowest = slowest.max(table.at(slew(arc.sense, incoming, edge), load));
-                    // Of arcs that start from several pins, the first stands for all in the mean.
+                    // An arc from several pins counts once in the mean, by its first pin.
                     if index == 0 {
                         sum += table.at(self.transition[pins[cause] as usize], load);
                         count += 1;
@@ -112,7 +112,7 @@ pub(super) struct PinArcs<'a> {
     pub arcs: Vec<(&'a TimingArc, Vec<usize>)>,
 }
 
-/// The arcs of every output of a kind; of a flip-flop those from its clock.
+/// The arcs of every output of a kind; in a flip-flop only the arcs from its clock.
 pub(super) fn pin_arcs(kind: &CellKind) -> Vec<PinArcs<'_>> {
     let pins = &kind.cell.pins;
     let clocks = kind.cell.flip_flop().map(|ff| ff.clocked_on.pins());

@@ -121,7 +121,7 @@ fn three_gates_as_computed_by_hand() {
     assert_eq!(figures.activity, 7.0 / 3.0 / 4.0);
 }
 
-/// The flip-flop behind a clock gate that lets the edges pass at which a is 1: three of four.
+/// The flip-flop with a clock gate that lets an edge pass if a is 1: three of four.
 #[test]
 fn a_gated_clock_takes_power_in_the_cycles_in_which_it_runs() {
     let library = format!("{}{CLOCK_GATE}", LIBRARY.strip_suffix('}').unwrap());
@@ -167,7 +167,7 @@ fn streams_carry_rows_of_the_right_or_the_nearest_width() {
         let first_rows: std::collections::HashSet<_> =
             workloads.iter().map(|workload| &workload.queries[0].q).collect();
         let different = if d == 256 { 24 } else { STREAMS };
-        assert_eq!(first_rows.len(), different, "d = {d}: every stream starts at a row of its own");
+        assert_eq!(first_rows.len(), different, "d = {d}: every stream starts at another row");
     }
 }
 
@@ -218,7 +218,7 @@ fn a_mapped_core_agrees_with_the_model_and_a_wrong_one_does_not() {
     let part = crate::synthesis::part;
     let glitches = PowerReport::with_glitches(&netlist, &mapped.library, &activity, 100e6, &part).unwrap();
     assert_eq!(glitches.cycles, 20 * STREAMS as u64);
-    // A third of the cycles stands for all of them, and adders glitch.
+    // A third of the cycles is a sample of all, and adders glitch.
     assert!(
         (glitches.zero_delay / figures.total - 1.0).abs() < 0.05,
         "{} {}",
@@ -227,7 +227,7 @@ fn a_mapped_core_agrees_with_the_model_and_a_wrong_one_does_not() {
     );
     assert!(glitches.factor() > 1.2 && glitches.activity > figures.activity, "{}", glitches.factor());
     assert_eq!(glitches.heads.iter().map(|head| head.cycles).sum::<u64>(), glitches.cycles);
-    // Nearly, because the toggles of a head weigh the tables of its own energies.
+    // Only nearly equal: each head's toggles weight its energy tables.
     let mean = glitches.heads.iter().map(|head| head.glitches * head.cycles as f64).sum::<f64>();
     assert!((mean / glitches.cycles as f64 / (1e3 * glitches.total / 100.0) - 1.0).abs() < 0.01);
     // One wrong gate in the adder of a lane.

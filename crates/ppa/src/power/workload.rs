@@ -1,4 +1,4 @@
-//! What the 64 streams carry.
+//! Workloads of the 64 streams.
 
 use super::{PowerError, PowerOptions};
 use crate::Target;
@@ -13,7 +13,7 @@ use flashd_workload::{
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a stream carries, by what it is for.
+/// Workload of a stream for a core or an array.
 pub(super) enum Feed {
     Core(Workload),
     Array(ArrayWorkload),
@@ -32,9 +32,9 @@ pub(super) struct Streams {
 const HEADS: usize = 8;
 
 /// Streams from the heads of a folder that are as wide as the core, or else from the heads of the nearest
-/// width, side by side. Every stream takes the rows of one head as they follow each other in causal attention
-/// (row i against keys 0 to i, or all keys where the model is not causal), starting at a row of its own. The queries of an
-/// array's block are rows that follow each other; without masks all of them see the keys of the block's longest row.
+/// width, side by side. Every stream takes consecutive rows of one head, each stream from a different row: in causal attention
+/// row i against keys 0 to i, else against all keys. The queries of an array's block are consecutive rows; without masks each
+/// sees the keys of the block's longest row.
 pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams, PowerError> {
     let config = target.core();
     let PowerOptions { data: folder, cycles, streams, .. } = options;
@@ -52,7 +52,7 @@ pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams
             .collect();
         sources.push((rounded(config, &attention)?, lengths));
     }
-    // As many keys for each query of a block.
+    // Keys for each query of a block.
     let steps = (cycles + warm_up(target)) * target.queries();
     let feeds = (0..*streams)
         .map(|stream| {
@@ -151,7 +151,7 @@ fn join(parts: &[&Attention], Lengths { k: d, v: dv }: Lengths) -> Attention {
                 .collect()
         };
     let (k, v) = (rows(keys, d, &|part, i| part.key(i)), rows(keys, dv, &|part, i| part.value(i)));
-    // Queries stand where those of the first head stood.
+    // Positions of queries are the first head's.
     Attention {
         cut_from: Some(parts[0].uncut()),
         ..Attention::new(d, rows(queries, d, &|part, i| part.query(i)), k, v)
@@ -165,8 +165,8 @@ fn rounded(config: &CoreConfig, attention: &Attention) -> Result<Quantised, Powe
     Ok(quantise(config.encodings(), scaling, attention))
 }
 
-/// Rows one after another from `first` on, around the end, until there are `steps` keys; `lengths` says how many each
-/// row sees.
+/// Consecutive rows from `first` on, with wrap-around, until there are `steps` keys; `lengths` has the number of keys
+/// that each row sees.
 fn one_stream(
     config: &CoreConfig,
     head: &Quantised,

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 const VERILOG: &str = "netlist.v";
 const JSON: &str = "netlist.json";
 
-/// What is chosen for one module.
+/// The choice for one module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     /// Which candidate.

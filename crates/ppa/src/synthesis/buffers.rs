@@ -2,8 +2,8 @@
 //!
 //! ABC works on one module's gates. A register that feeds sixteen lanes, or full-adder cells, drives nets
 //! without gates on them as far as ABC knows. Here, with the submodules' mappings chosen, every net is
-//! compared with what its driver may drive; if it is too much, the pins are put behind buffers, in the order
-//! of the netlist, level by level until the driver can drive what is left.
+//! compared with its driver's maximum load; if it exceeds that, the pins get buffers, in the order of the netlist,
+//! level by level until the driver can drive the rest.
 
 use super::library_file::CellLibrary;
 use super::structure::{Bit, JsonCell, JsonModule};
@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, HashMap};
 /// How much a cell may drive, as a part of the library's `max_capacitance`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Effort {
-    /// What the library allows.
+    /// The library's limit.
     Legal,
-    /// What is quick, on nets that the mapper cannot see.
+    /// The load of least delay, on nets that the mapper cannot see.
     Quick,
 }
 
@@ -29,17 +29,17 @@ impl Effort {
     }
 }
 
-/// Input capacitances of its own that a cell drives at most, if the library gives no `max_capacitance`.
+/// Maximum load of a cell in units of its input capacitance, if the library gives no `max_capacitance`.
 const MAX_LOAD_IN_INPUTS: f64 = 64.0;
 /// A tree has no more levels than this; three serve thousands of pins.
 const MAX_LEVELS: usize = 5;
 
-/// What a module's surroundings need to know, in F by port and bit.
+/// Loads at a module's ports, in F by port and bit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interface {
-    /// Capacitance of the pins behind an input.
+    /// Capacitance of the pins on an input's net.
     inputs: HashMap<String, Vec<f64>>,
-    /// Largest load of what drives an output, and the part of it that is inside.
+    /// Largest load of an output's driver, and the part of it inside the module.
     outputs: HashMap<String, Vec<(f64, f64)>>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn insert(
     let clock = module.ports.get(clock).and_then(|port| port.bits.first()).cloned();
     let mut next_net = module.first_free_net();
     for (&number, net) in &mut nets {
-        // What the mapper has seen it has sized.
+        // The mapper has sized the nets that it sees.
         let effort = if net.unseen { effort } else { Effort::Legal };
         if clock == Some(Bit::Net(number)) || net.gated || net.load() <= net.limit * effort.part() {
             continue;
@@ -102,7 +102,7 @@ fn nets(
     children: &HashMap<String, Interface>,
 ) -> BTreeMap<usize, Net> {
     let mut nets: BTreeMap<usize, Net> = BTreeMap::new();
-    // Ports are driven by something as strong as the buffer that stands for it.
+    // Ports are assumed to be driven by the buffer `driver`.
     let driver = library.cells.cell(&library.roles.driver).map_or(f64::INFINITY, max_load);
     for port in module.ports.values().filter(|port| port.direction == "input") {
         for bit in &port.bits {
@@ -165,7 +165,7 @@ fn max_load(cell: &Cell) -> f64 {
     cell.outputs().next().map_or(f64::INFINITY, |pin| pin_limit(cell, &pin.name))
 }
 
-/// A buffer cell with what trees need of it.
+/// A buffer cell with its limits.
 struct Buffer<'a> {
     cell: &'a Cell,
     input: &'a str,
@@ -204,7 +204,7 @@ impl Buffer<'_> {
         let mut loads: Vec<f64> = net.sinks.iter().map(|sink| sink.load).collect();
         let mut levels = Vec::new();
         while net.fixed + loads.iter().sum::<f64>() > limit && levels.len() < MAX_LEVELS {
-            // As many groups as needed, of equal load.
+            // The fewest groups, of equal load.
             let total: f64 = loads.iter().sum();
             let target = total / (total / own).ceil();
             let mut groups = Vec::new();

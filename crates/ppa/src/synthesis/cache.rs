@@ -1,4 +1,4 @@
-//! Finished work, kept by what it was made from.
+//! A cache of finished work, keyed by the digest of its inputs.
 
 use crate::PpaError;
 use flashd_files::TemporaryFolder;
@@ -38,8 +38,8 @@ pub(crate) fn sha256(data: &[u8]) -> String {
     Sha256::digest(data).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Marks a file or folder as used now. Where the system refuses, it is taken for older than it is, and at worst
-/// made again.
+/// Marks a file or folder as used now. If the system refuses, it looks older than it is, and at worst is made
+/// again.
 pub(crate) fn touch(path: &Path) {
     let _ = std::fs::File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
 }
@@ -174,9 +174,9 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path().join("modules")).unwrap().count(), 1);
     }
 
-    /// A folder appears by one renaming: what was killed before has another name, and goes.
+    /// An entry appears by one renaming: an interrupted one has another name, and is removed.
     #[test]
-    fn what_was_killed_is_made_again() {
+    fn interrupted_work_is_done_again() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(Some(folder.path())).unwrap();
         let killed = folder.path().join("modules/.flashd-killed.tmp");

@@ -1,4 +1,4 @@
-//! What of the cache is kept.
+//! Clean-up of the cache.
 //!
 //! Only what this program makes is removed: entries named by a digest, in the folders of their kind, that hold
 //! nothing but the files of that kind. An entry is first given the name of an unfinished one, so that a removal
@@ -19,7 +19,7 @@ pub const SPARED_DAYS: u64 = 7;
 /// Whether a file of a name may be part of an entry.
 type IsPart = fn(&str) -> bool;
 
-/// Kinds of entries and what they are made of.
+/// Kinds of entries and the names of their files.
 const KINDS: [(&str, IsPart); 3] = [
     ("modules", |name| name.ends_with(".json")),
     ("netlists", |name| ["netlist.v", "netlist.json"].contains(&name)),
@@ -27,10 +27,10 @@ const KINDS: [(&str, IsPart); 3] = [
 ];
 /// Folder of unpacked Liberty files.
 const LIBRARIES: &str = "libraries";
-/// Digits of a digest in the name of an entry, and in that of an unpacked file.
+/// Digits of a digest in the name of an entry, and in the name of an unpacked file.
 const DIGITS: (usize, usize) = (64, 16);
 
-/// What a clean-up has removed.
+/// Entries removed by a clean-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
     /// Entries, unpacked libraries and unfinished folders.
@@ -49,9 +49,9 @@ struct Entry {
 }
 
 impl Cache {
-    /// Removes what was not used for [`KEPT_DAYS`], and of the rest what was not used for longest until
-    /// [`KEPT_BYTES`] are left, but nothing that was used in the last [`SPARED_DAYS`]. What cannot be
-    /// removed stays: a cache that is too large is no failure.
+    /// Removes entries not used for [`KEPT_DAYS`], then the least recently used until [`KEPT_BYTES`] are left, but
+    /// none used in the last [`SPARED_DAYS`]. Entries that cannot be removed stay: a cache that is too large is no
+    /// failure.
     pub fn clean(&self) -> Removed {
         self.clean_at(SystemTime::now(), KEPT_BYTES)
     }
@@ -104,7 +104,7 @@ fn is_digest(name: &str) -> bool {
     name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// What lies in a folder, links not followed; nothing if there is no such folder, or if it is a link itself.
+/// Contents of a folder, links not followed; nothing if there is no such folder, or if it is a link itself.
 fn children(folder: &Path) -> Vec<(PathBuf, String, Metadata)> {
     if !symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
         return Vec::new();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_or_too_much_goes_and_what_is_used_stays() {
+    fn old_or_surplus_entries_go_and_used_ones_stay() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(Some(folder.path())).unwrap();
         let old = put(&cache, &format!("modules/{}", digest('a')), Some("candidates.json"), 61);
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(cache.clean_at(SystemTime::now(), 200), Removed { entries: 4, bytes: 400 });
         assert!([&old, &unfinished, &library, &month].iter().all(|path| !path.exists()));
         assert!(fortnight.exists() && fresh.exists());
-        // What was used in the last week stays whatever the bound is.
+        // Entries used in the last week stay whatever the bound is.
         assert_eq!(cache.clean_at(SystemTime::now(), 0).entries, 1);
         assert!(!fortnight.exists() && fresh.exists());
         assert_eq!(fs::read_dir(folder.path().join("timing")).unwrap().count(), 1);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ours_is_left_alone() {
+    fn foreign_files_are_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(Some(folder.path())).unwrap();
         let mixed = put(&cache, &format!("modules/{}", digest('a')), Some("candidates.json"), 99);
@@ -228,7 +228,7 @@ mod tests {
             put(&cache, &format!("modules/{}", digest('c')), None, 99),
             put(&cache, "libraries/mine.lib", None, 99),
         ];
-        // A link into somebody else's folder.
+        // A link into a foreign folder.
         #[cfg(unix)]
         {
             let target = put(&cache, "elsewhere", Some("report"), 99);

@@ -27,7 +27,7 @@ const NEARLY_FASTEST: f64 = 1.001;
 /// In search of that period, paths that take this part of the present one are made faster together with the worst.
 const NEARLY_WORST: f64 = 0.85;
 
-/// What is being done.
+/// A step of the mapping.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
     /// A module has been mapped.
@@ -97,9 +97,9 @@ struct Trial {
 }
 
 impl Flow {
-    /// Maps a core: every distinct module in all ways of least area that it has not been mapped in yet, those on paths that are too
-    /// slow in the faster ways, too, and chooses for each the smallest with which the core meets its clock. If the clock cannot be
-    /// met, the fastest core found is returned, with negative slack.
+    /// Maps a core. Every distinct module gets all missing mappings of least area; modules on paths that are too slow also get faster
+    /// ones. Chooses for each module the smallest mapping with which the core meets its clock. If the clock cannot be met, returns the
+    /// fastest core found, with negative slack.
     ///
     /// # Errors
     /// An invalid configuration, a tool that fails, files that cannot be written.
@@ -297,7 +297,7 @@ impl Flow {
     /// Adds up a mapped core.
     pub fn area(&self, mapped: &Mapped) -> AreaFigures {
         let mut by_part: BTreeMap<Part, f64> = BTreeMap::new();
-        // A dissolved hierarchy has no instances to tell functions by.
+        // A dissolved hierarchy has no instances that identify functions.
         if !self.flat {
             mapped.visit(&mut |path, module| *by_part.entry(super::part(path)).or_default() += module.area);
         }
@@ -330,7 +330,7 @@ impl Flow {
         }
     }
 
-    /// What this flow makes figures with, power left out.
+    /// Tools, library and options of this flow, without power's.
     pub fn run(&self) -> Run {
         Run {
             flashd: env!("CARGO_PKG_VERSION").to_string(),

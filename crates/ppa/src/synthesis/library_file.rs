@@ -9,11 +9,11 @@ use flate2::read::MultiGzDecoder;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// Where the default library lies below a prefix.
+/// Path of the default library below a prefix.
 const DEFAULT_LIBRARY: &str = "share/qflow/tech/osu018/osu018_stdcells.lib";
 /// Prefixes of installations.
 const PREFIXES: [&str; 2] = ["/usr", "/usr/local"];
-/// Input capacitances of the smallest inverter that stand for the unknown load of an output.
+/// Assumed load of an output, in input capacitances of the smallest inverter.
 const OUTPUT_LOAD: f64 = 4.0;
 
 /// A Liberty file, read, as the tools get it.
@@ -27,7 +27,7 @@ pub struct CellLibrary {
     pub file: String,
     /// SHA-256 of the file that was given, as `sha256sum` prints it.
     pub sha256: String,
-    /// Whether it is the library that is taken when none is named.
+    /// Whether it is the default library.
     pub is_default: bool,
     /// Patterns of the cells that the user leaves out.
     pub dont_use: Vec<String>,
@@ -42,11 +42,11 @@ pub struct CellLibrary {
 /// Cells with a role.
 #[derive(Clone, Debug)]
 pub(crate) struct Roles {
-    /// Buffer that stands for what drives an input.
+    /// Buffer assumed to drive an input.
     pub driver: String,
     /// Output pin of that buffer.
     pub driver_pin: String,
-    /// Load that stands for what an output drives, F.
+    /// Assumed load of an output, F.
     pub load: f64,
     /// Full-adder cell.
     pub full_adder: Option<FullAdder>,
@@ -69,7 +69,7 @@ impl CellLibrary {
     /// The same without the cells whose names match one of the patterns.
     ///
     /// # Errors
-    /// A missing file, with what to install; a file that is not Liberty, or lacks a NAND, an inverter, a
+    /// A missing file, with the package to install; a file that is not Liberty, or lacks a NAND, an inverter, a
     /// buffer or a flip-flop; a pattern that matches no cell.
     pub fn without(file: Option<&Path>, cache: &Path, patterns: &[String]) -> Result<Self, PpaError> {
         let path = match file {
@@ -133,7 +133,7 @@ impl CellLibrary {
         farad / self.cells.units.capacitance
     }
 
-    /// What nets weigh in timing and power besides the pins on them, in words.
+    /// Wire capacitance of nets in timing and power, in words.
     pub fn wires(&self) -> String {
         match &self.cells.default_wire_load {
             Some(model) => {

@@ -4,8 +4,9 @@ use crate::figures::Part;
 
 /// The function of the cells of an instance, given by the names on its path from (not including) the top.
 ///
-/// In an array the first name is that of a core, whose parts count together. The first name in a core tells where in the core it is: `score` and `weight` are the scalar path, but for the dot product
-/// in the former; `group` holds the lanes. In both, reciprocal and final scale are the division.
+/// In an array the first name is a core's; the parts of all cores count together. In a core, `score` and `weight` are the
+/// scalar path, but for the dot product in the former; `group` holds the lanes. In both, reciprocal and final scale are the
+/// division.
 pub fn part(path: &[&str]) -> Part {
     let Some(top) = path.first().map(|name| name.strip_prefix("u_").unwrap_or(name)) else {
         return Part::Control;

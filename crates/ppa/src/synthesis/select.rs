@@ -22,12 +22,12 @@ impl Hierarchy {
         self.on_path(path).0.into_iter().map(|(module, _)| module).collect()
     }
 
-    /// Modules that contain what is on a path.
+    /// Ancestors of the modules on a path.
     pub(crate) fn around(&self, path: &TimedPath) -> Vec<usize> {
         self.on_path(path).1
     }
 
-    /// Modules on a path with the time spent in each, and those that contain them.
+    /// Modules on a path with the time spent in each, and their ancestors.
     fn on_path(&self, path: &TimedPath) -> (Vec<(usize, f64)>, Vec<usize>) {
         let mut times: Vec<(usize, f64)> = Vec::new();
         let mut around = Vec::new();
@@ -70,7 +70,7 @@ pub(crate) fn improve(
         }
         let delay = |module: usize, candidate: usize| parts.candidates[module][candidate].delay;
         loop {
-            // What the path will be with the mappings chosen so far: the time in a module follows its delay.
+            // Estimated gain with the mappings chosen so far: the time in a module is proportional to its delay.
             let saved: f64 = times
                 .iter()
                 .map(|&(m, time)| {

@@ -9,14 +9,14 @@ pub(super) struct SourceModule {
     pub name: String,
     /// Text from `module` to `endmodule`.
     pub text: String,
-    /// Name and port list only: what a parent needs to know.
+    /// Name and port list only, for parents.
     pub header: String,
     /// Distinct modules that it instantiates, in order of appearance.
     pub children: Vec<String>,
 }
 
 impl SourceModule {
-    /// One module of all: the text of all of them under the name and header of the last, the top.
+    /// A single module for the whole file: all text under the name and header of the last module, the top.
     pub(super) fn flattened(modules: Vec<SourceModule>) -> SourceModule {
         let text = modules.iter().map(|m| m.text.as_str()).collect();
         let top = modules.into_iter().next_back();

@@ -62,7 +62,7 @@ fn logic_at_a_port_lengthens_the_period() {
         "{} of {shortest}",
         spent(&fast)
     );
-    // At a clock asked for, the slack is that of the path with its external delay.
+    // At a given clock, the slack includes the external delay.
     flow.clock_ns = Some(20.0);
     let slow = flow.map_verilog("ported.v", PORTED, "ported", &|_| {}).unwrap();
     let slack = 20.0 * (1.0 - EXTERNAL_SHARE) - spent(&slow);
@@ -125,7 +125,7 @@ fn a_design_is_mapped_timed_and_kept() {
     assert!(sum > 0.8 * needed && sum <= needed);
     assert!(slow.timing.shortest_period.is_none());
 
-    // What the first run made serves the second, which adds faster mappings; the faster design is larger.
+    // The second run reuses the first one's mappings and adds faster ones; the faster design is larger.
     flow.clock_ns = None;
     let fresh = AtomicUsize::new(0);
     let count = |progress| {
@@ -138,7 +138,7 @@ fn a_design_is_mapped_timed_and_kept() {
     assert!(shortest < needed && fast.timing.clock == shortest && fast.timing.slack == 0.0);
     assert!(fast.mapped.area() > slow.mapped.area());
     assert_eq!(fresh.swap(0, Ordering::Relaxed), 2);
-    // Then everything is there, and gives the same.
+    // Then everything is cached, and the result is the same.
     let again = flow.map_verilog("pair.v", PAIR, "pair", &count).unwrap();
     assert_eq!((fresh.load(Ordering::Relaxed), again.mapped.area()), (0, fast.mapped.area()));
     let missing = flow.map_verilog("pair.v", PAIR, "core", &|_| {}).unwrap_err().to_string();
@@ -248,7 +248,7 @@ fn a_library_with_resets_and_tie_cells_only_is_mapped_timed_and_simulated() {
     }
 }
 
-/// Two registers of six bits and one of two with one enable, and one of six, with a reset, with the other level of it.
+/// Two registers of six bits and one of two bits share an enable; another of six bits has a reset and the inverted enable.
 const KEPT: &str = "module kept (\n    input  wire clk,\n    input  wire en,\n    input  wire [5:0] a,\n    \
     output wire [5:0] x,\n    output wire [5:0] y,\n    output wire [5:0] z\n);\n    \
     reg [5:0] x_q;\n    reg [5:0] y_q;\n    reg [5:0] z_q;\n    reg [1:0] w_q;\n    \
@@ -289,7 +289,7 @@ fn enables_become_clock_gates_where_they_are_asked_for() {
     let (module, before) = (core.mapped.module("kept").unwrap(), plain.mapped.module("kept").unwrap());
     assert_eq!((module.flip_flops, before.flip_flops), (20, 20));
     assert!(module.area < before.area, "{} {}", module.area, before.area);
-    // The clock is ideal, also behind the gates, and the enable has to be there before the edge.
+    // The clock is ideal, also after the gates, and the enable must be stable before the edge.
     let needed = |core: &MappedCore| core.timing.clock - core.timing.slack;
     assert!(core.timing.slack > 0.0 && needed(&core) < 1.1 * needed(&plain));
 
@@ -330,7 +330,7 @@ const TRAPS: &str = r#"
 "#;
 
 /// A library with traps, comments, odd quotes and other units, packed, under a path that no script could name plainly, and a
-/// cache of such a name.
+/// cache of a similar name.
 #[test]
 fn tools_get_the_same_gates_however_a_library_is_written() {
     let folder = tempfile::tempdir().unwrap();

@@ -15,9 +15,9 @@ pub struct Tools {
     pub yosys: PathBuf,
     /// OpenSTA.
     pub sta: PathBuf,
-    /// What `yosys -V` says.
+    /// Output of `yosys -V`.
     pub yosys_version: String,
-    /// What `sta -version` says.
+    /// Output of `sta -version`.
     pub sta_version: String,
 }
 
@@ -50,7 +50,7 @@ impl Tools {
         run("yosys", &mut command, task).map(drop)
     }
 
-    /// Runs a Tcl script of OpenSTA in a folder, likewise, and returns what it prints.
+    /// Runs a Tcl script of OpenSTA in a folder, likewise, and returns its output.
     pub(crate) fn run_sta(&self, folder: &Path, script: &str, task: &str) -> Result<String, PpaError> {
         let file = folder.join("script.tcl");
         std::fs::write(&file, script).map_err(PpaError::file("write", &file))?;

@@ -1,6 +1,6 @@
 //! Static timing of mapped modules and cores with OpenSTA.
 //!
-//! Nets have the capacitance of the pins on them, and what a default wire load model of the library adds.
+//! Nets have the capacitance of the pins on them, and of wires by the library's default wire load model.
 //! The clock is ideal. Every port but the clock has an external delay of a share of the period ([`flashd_generator::EXTERNAL_SHARE`]), as in
 //! the constraint file of a core.
 

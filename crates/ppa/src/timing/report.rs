@@ -2,7 +2,7 @@
 
 use crate::figures::WorstPath;
 
-/// Suffix of the instances of flip-flops in our netlists; what precedes it is the register's bit.
+/// Suffix of the instances of flip-flops in our netlists, after the name of the register's bit.
 pub(crate) const REGISTER_SUFFIX: &str = "_reg";
 
 /// A path from a clock edge to the next, times in the library's unit.

@@ -1,11 +1,11 @@
 //! One machine, event by event.
 //!
-//! A gate has at most one change under way. An input that makes it want its old value back before the change is out
-//! takes it back: delays are inertial.
+//! A gate has at most one pending change. An input that restores the old value before the change is due cancels it:
+//! delays are inertial.
 
 use super::gates::{ALWAYS, Gates, bit, edges};
 
-/// No change is under way.
+/// No change is pending.
 const NEVER: u32 = u32::MAX;
 
 /// A machine between two clock edges.
@@ -13,9 +13,9 @@ pub(super) struct Machine<'a> {
     gates: &'a Gates,
     /// Inputs of each gate as the row of its truth table.
     rows: Vec<u16>,
-    /// What each gate shows, or will when its change is out.
+    /// Each gate's value after its pending change, if any.
     target: Vec<bool>,
-    /// When its change is out, ps after the clock's edge.
+    /// Time of the pending change, ps after the clock's edge.
     due: Vec<u32>,
     wheel: Wheel,
     /// Changes of each gate's output.
@@ -58,8 +58,8 @@ impl<'a> Machine<'a> {
         &gates.loads[gates.first_load[net] as usize..gates.first_load[net + 1] as usize]
     }
 
-    /// A clock edge after which flip-flops and ports have new values, until everything is at rest. Gives a gate that
-    /// does not come to rest at its net's value, if there is one.
+    /// Simulates a clock edge after which flip-flops and ports have new values, until all nets are stable. Returns a gate
+    /// that does not settle at its net's value, if there is one.
     pub(super) fn cycle(&mut self, value: impl Fn(usize) -> bool) -> Option<usize> {
         let gates = self.gates;
         for (gate, source) in gates.gates.iter().enumerate().skip(gates.sources) {
@@ -74,7 +74,7 @@ impl<'a> Machine<'a> {
         while let Some((now, bucket)) = self.wheel.take() {
             for &gate in &bucket {
                 let gate = gate as usize;
-                // Taken back, or put off.
+                // Cancelled, or postponed.
                 if self.due[gate] != now {
                     continue;
                 }
@@ -88,7 +88,7 @@ impl<'a> Machine<'a> {
         (0..gates.gates.len()).find(|&gate| self.target[gate] != value(gates.gates[gate].output as usize))
     }
 
-    /// Tells the readers of a gate's net its new value.
+    /// Propagates the new value of a gate's net to its loads.
     fn show(&mut self, gate: usize, now: u32) {
         let value = self.target[gate];
         for load in self.loads(self.gates.gates[gate].output as usize) {
@@ -116,12 +116,12 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Changes by the time at which they are out: a bucket for each unit of time up to the longest delay, used in turn.
+/// A timing wheel: a bucket of pending changes for each unit of time up to the longest delay.
 struct Wheel {
     buckets: Vec<Vec<u32>>,
     /// Buckets that are not empty, a bit each.
     filled: Vec<u64>,
-    /// What is in the buckets.
+    /// Number of changes in the buckets.
     waiting: usize,
     /// Time of the last bucket taken.
     now: u32,
@@ -147,7 +147,7 @@ impl Wheel {
         self.waiting += 1;
     }
 
-    /// The next time at which something is due, and what; `None`, and the clock back at 0, if nothing is.
+    /// The next time at which changes are due, and these; `None`, and the clock back at 0, if there are none.
     fn take(&mut self) -> Option<(u32, Vec<u32>)> {
         if self.waiting == 0 {
             self.now = 0;
@@ -168,7 +168,7 @@ impl Wheel {
         Some((self.now, bucket))
     }
 
-    /// An empty bucket for the next one that is taken.
+    /// Recycles a bucket.
     fn give_back(&mut self, mut bucket: Vec<u32>) {
         bucket.clear();
         self.spare = bucket;

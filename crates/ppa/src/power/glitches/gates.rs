@@ -37,11 +37,11 @@ pub(super) struct Load {
     pub bit: u8,
     /// First of its delays.
     pub delays: u32,
-    /// Where the choice among its delays is, by row; or [`ALWAYS`].
+    /// Position of the choice among its delays, by row; or [`ALWAYS`].
     pub choice: u32,
 }
 
-/// The gates of a netlist. First those of logic, then the sources: flip-flops and input ports but for the clock.
+/// The gates of a netlist. First logic, then the sources: flip-flops and input ports but for the clock.
 #[derive(Clone, Debug)]
 pub(super) struct Gates {
     pub gates: Vec<Gate>,
@@ -61,7 +61,7 @@ pub(super) struct Gates {
     pub input_delay: u32,
 }
 
-/// What all cells of a kind have in common.
+/// Data shared by all cells of a kind.
 struct Kind<'a> {
     inputs: Vec<usize>,
     outputs: Vec<Output<'a>>,
@@ -71,7 +71,7 @@ struct Kind<'a> {
 struct Output<'a> {
     arcs: PinArcs<'a>,
     table: u32,
-    /// For each input, its arcs that are told apart by the other pins, and the choice among them.
+    /// For each input, its arcs by the state of the other pins, and the choice among them.
     pins: Vec<(Vec<Vec<&'a TimingArc>>, u32)>,
 }
 
@@ -197,8 +197,8 @@ impl Gates {
         Ok(Kind { inputs, outputs })
     }
 
-    /// Sorts the arcs from one pin by their conditions, and says for each row which holds: the first whose condition
-    /// does, else those without any, else the first.
+    /// Sorts the arcs from one pin by their conditions, and selects arcs for each row: the first whose condition holds,
+    /// else arcs without a condition, else the first.
     fn variants<'a>(
         &mut self,
         arcs: &[&'a TimingArc],
@@ -233,7 +233,7 @@ pub(super) fn bit(table: &[u64], row: usize) -> bool {
     table[row / 64] >> (row % 64) & 1 == 1
 }
 
-/// The truth table of a function of a cell's inputs: bit j of a row is input j. What is not an input counts as 0.
+/// The truth table of a function of a cell's inputs: bit j of a row is input j. Other variables count as 0.
 fn truth_table(function: &Expression, cell: &Cell, inputs: &[usize]) -> Vec<u64> {
     let words = (1usize << inputs.len()).div_ceil(64);
     let word = |word: usize| {
@@ -252,7 +252,7 @@ fn truth_table(function: &Expression, cell: &Cell, inputs: &[usize]) -> Vec<u64>
 
 /// Delays by the slowest of some arcs, from an input with the given transition times to an output with the given load.
 /// Where no arc leads from one edge to another, the slowest to that edge holds. At least one unit of time, so that
-/// nothing comes out before all that comes in at the same time.
+/// all simultaneous inputs precede the output.
 fn delays_of(arcs: &[&TimingArc], incoming: [f64; 2], load: f64) -> Delays {
     let mut known = [None::<f64>; 4];
     for arc in arcs {

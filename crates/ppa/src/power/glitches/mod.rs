@@ -1,4 +1,4 @@
-//! Toggles with delays: what a clock edge sets off in a core until everything is at rest again.
+//! Toggles with delays: the events after a clock edge, until every net is stable.
 //!
 //! ```text
 //!  Liberty delays, loads, slews --gates--> gates, ps --events--> toggles of every net, glitches among them
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! An edge needs the state before it and the new values of flip-flops and ports, which the simulation without delays
-//! knows. So any cycle of any stream can be taken by itself, and each must come to rest in the state that the other
-//! simulation has.
+//! knows. So any cycle of any stream can be simulated alone, and each must settle in the state of the other
+//! simulation.
 
 mod events;
 mod gates;
@@ -20,10 +20,10 @@ use gates::Gates;
 use rayon::prelude::*;
 use std::collections::HashSet;
 
-/// What happened on the nets in the cycles that were simulated with delays, by head.
+/// Activity of the nets in the cycles that were simulated with delays, by head.
 #[derive(Clone, Debug)]
 pub struct GlitchActivity {
-    /// Of each head.
+    /// Activity by head.
     pub heads: Vec<HeadActivity>,
     /// Longest time from a clock edge until the last net is at rest, ps.
     pub settled: u32,
@@ -31,7 +31,7 @@ pub struct GlitchActivity {
     pub input_delay: u32,
 }
 
-/// What happened with one head on the inputs.
+/// Activity with one head on the inputs.
 #[derive(Clone, Debug)]
 pub struct HeadActivity {
     /// Name of the head.
@@ -75,7 +75,7 @@ impl Timed {
 /// The cycles that are simulated with delays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
-    /// Every so many cycles.
+    /// Distance in cycles.
     step: usize,
     first: usize,
 }
@@ -92,7 +92,7 @@ impl Sample {
     }
 }
 
-/// Counts toggles with delays beside a simulation without.
+/// Counts toggles with delays, next to a simulation without.
 pub(super) struct GlitchCounter<'a> {
     gates: &'a Gates,
     heads: Vec<Head<'a>>,
@@ -102,7 +102,7 @@ pub(super) struct GlitchCounter<'a> {
     gated_clock: Vec<bool>,
 }
 
-/// A head with the machine that its streams take in turn.
+/// A head with the machine that its streams share in turn.
 struct Head<'a> {
     name: String,
     /// Positions of its streams in a word.
@@ -138,8 +138,8 @@ impl<'a> GlitchCounter<'a> {
         self.before.extend_from_slice(values);
     }
 
-    /// The values of all nets at rest after it. Gives a net and a stream that do not come to rest there, if there are
-    /// any.
+    /// The values of all nets at rest after it. Returns a net and a stream that do not settle at these values, if there
+    /// are any.
     pub(super) fn after(&mut self, values: &[u64]) -> Option<(u32, usize)> {
         let (gates, before, gated_clock) = (self.gates, &self.before, &self.gated_clock);
         self.heads.par_iter_mut().find_map_any(|head| {
