@@ -26,11 +26,11 @@ class Run:
     shape: tuple = ()
     """The sizes before the last two of q's shape."""
     overflow: str = None
-    """What is wrong with the results, if something is."""
+    """A warning about results beyond the range of fixed-point lanes, if any."""
     saturated: str = None
-    """Which scores are beyond the core's range, and what helps, if there are any."""
+    """A warning about scores beyond the core's range, with a remedy, if any."""
     too_long: str = None
-    """That a query has more keys than the core is built for, and what helps, if one has."""
+    """A warning about queries of more keys than the core is built for, with a remedy, if any."""
 
     def _of(self, name):
         """Of all heads: a number of each, or an array of each."""
@@ -140,13 +140,13 @@ class Core:
         try:
             return self._core.attention(*flat, progress, tells, **given)
         except ValueError as e:
-            # What is added comes with the mask here.
+            # Biases are part of the mask here.
             text = str(e)
             raise ValueError("mask" + text[4:] if text.startswith("bias:") else text) from None
 
     def _operands(self, q, k, v, mask=None, lengths=None, *, causal=False, window=None, causal_align=None, tensor_scale=None, scale=None,
                   smooth_k=False, steps=False, errors=False):
-        """q, k and v as the compiled part takes them, the other arguments that are not left out, what makes results like q, and their shape."""
+        """q, k and v for the compiled part, the other arguments that are given, a function that makes results like q, and their shape."""
         (q, like), (k, _), (v, _) = as_float32("q", q), as_float32("k", k), as_float32("v", v)
         own_d, dv = self._core.d, self._core.dv
         shape = (*q.shape[:-1], dv)
@@ -165,7 +165,7 @@ class Core:
         if len(leading) != len(own) or leading[:-1] != own[:-1]:
             raise ValueError(f"k: has shape {list(k.shape)}, which does not go with q's {list(q.shape)} but in heads, rows")
         if leading and (own[-1] == 0 or leading[-1] % own[-1]):
-            raise ValueError(f"k: {own[-1]} heads, but q has {leading[-1]}; as many or a part of them are needed")
+            raise ValueError(f"k: {own[-1]} heads, but q has {leading[-1]}; a number that divides q's is needed")
         flat = [np.ascontiguousarray(x).reshape(-1, *x.shape[-2:]) for x in (q, k, v)]
         given = {}
         for name, x, check in (
@@ -188,7 +188,7 @@ class Core:
                 x = spread("mask", x.reshape(x.shape[-2:]) if one and x.ndim > 2 else x, whole if one else leading + whole)
                 return np.ascontiguousarray(x).ravel()
 
-            # What is added needs no masks where every key is seen.
+            # Biases need no masks where every key is seen.
             if added is None or not seen.all():
                 given["hidden"] = table(~seen)
             if added is not None:
@@ -233,7 +233,7 @@ class Core:
         return self._core.encode(operand, x.ravel()).reshape(*x.shape[:-1], -1)
 
     def decode(self, operand, encodings):
-        """The numbers, in float64, that encodings of "q", "k", "v" or "o" stand for: the inverse of `encode`."""
+        """The numbers, in float64, of encodings of "q", "k", "v" or "o": the inverse of `encode`."""
         encodings = as_words(operand, encodings)
         words = self._core.row(operand)[1]
         if encodings.ndim == 0 or encodings.shape[-1] != words:
@@ -280,7 +280,7 @@ class Core:
 
     @property
     def manifest(self):
-        """What a program needs to know of the Verilog: ports, latencies, widths, modules."""
+        """The description of the Verilog for programs: ports, latencies, widths, modules."""
         return json.loads(self.files()[f"{self.name}.json"])
 
     def files(self, *, prefix=None):

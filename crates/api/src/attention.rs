@@ -33,14 +33,14 @@ pub struct Operands<'a> {
     pub v: &'a [f32],
 }
 
-/// How a run goes; by default as `flashd simulate` runs.
+/// Settings of a run; the defaults are `flashd simulate`'s.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Only keys up to the query's own position.
     pub causal: bool,
-    /// Where queries stand among the keys.
+    /// Alignment of query positions and key positions.
     pub align: Option<CausalAlign>,
-    /// None so many places or more before the query's own position.
+    /// Hides keys at a distance of this many positions or more before the query's own.
     pub window: Option<usize>,
     /// How many keys, from the first: one number for all queries, one for each query of a head, or one for each query of each head.
     pub lengths: Option<Vec<usize>>,
@@ -53,7 +53,7 @@ pub struct Settings {
     pub score_scale: ScoreScale,
     /// Powers of two on Q, K and V in narrow formats.
     pub tensor_scale: TensorScale,
-    /// K minus its mean over the keys, which softmax does not see and narrow formats like.
+    /// K minus its mean over the keys: softmax stays the same, and narrow formats lose less.
     pub smooth_k: bool,
     /// Errors against attention in f64.
     pub errors: bool,
@@ -61,7 +61,7 @@ pub struct Settings {
     pub steps: bool,
 }
 
-/// Who looks on while a run goes on, from another thread.
+/// Progress and cancellation of a run, from another thread.
 #[derive(Debug, Default)]
 pub struct Watch {
     cancelled: AtomicBool,
@@ -74,7 +74,7 @@ impl Watch {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Steps of queries so far; those of choosing a power of two do not count.
+    /// Steps of queries so far, without the steps that choose a power of two.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
@@ -88,7 +88,7 @@ impl Watch {
     /// Unwinds if the run is to end.
     pub(crate) fn check(&self) {
         if self.cancelled.load(Ordering::Relaxed) {
-            // Not a panic: no message is printed. `guarded` tells it from one.
+            // Not a panic: no message is printed. `guarded` recognises it.
             resume_unwind(Box::new(Cancelled));
         }
     }
@@ -171,7 +171,7 @@ impl Operands<'_> {
         }
         if !heads.is_multiple_of(key_heads) {
             return Err(Error::Input(format!(
-                "k: {key_heads} heads, but q has {heads}; as many or a part of them are needed"
+                "k: {key_heads} heads, but q has {heads}; a number that divides q's is needed"
             )));
         }
         let sizes = [

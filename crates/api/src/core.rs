@@ -21,14 +21,14 @@ impl Core {
     /// The core of a configuration file's text.
     ///
     /// # Errors
-    /// The command line's words behind `--config FILE:`.
+    /// The command line's words after `--config FILE:`.
     pub fn from_json(text: &str) -> Result<Core, Error> {
         let fields: CoreFields = flashd_files::from_json(text).map_err(Error::input)?;
         let config = fields.core().map_err(Error::input)?;
         Ok(Core { config, models: Mutex::default() })
     }
 
-    /// The core of options as they are typed, by their names in JSON; a switch is `true` or `false`.
+    /// The core of options as on the command line, by their names in JSON; a switch is `true` or `false`.
     ///
     /// # Errors
     /// The command line's words about its flags.

@@ -1,8 +1,8 @@
-//! A core as other languages see it: made from JSON or from options, run on float32 or on encodings by the vectorised model, or met step by
+//! A core for other languages: made from JSON or from options, run on float32 or on encodings by the vectorised model, or driven step by
 //! step. The C library (`capi`) and the Python package (`python`) are thin layers around this one, so that they cannot differ.
 //!
-//! Nothing here panics on what a caller gives: operands are checked, with the command line's texts, and [`guarded`] turns what is left,
-//! a mistake of ours, into an error.
+//! No input of a caller leads to a panic: operands are checked, with the command line's texts. [`guarded`] turns panics, mistakes of
+//! ours, into errors.
 //!
 //! ```
 //! use flashd_api::{Core, Error, Operands, Settings, Watch};
@@ -30,7 +30,7 @@ pub use self::core::Core;
 pub use attention::{HeadRun, Operands, Run, Settings, Watch};
 // The same in encodings.
 pub use raw::{RawHead, RawRun, Rows, pack, unpack};
-// What a run can show of its steps.
+// Steps of a run.
 pub use steps::{StepTable, action_number};
 
 // One step at a time.
@@ -42,10 +42,10 @@ pub use flashd_workload::{CausalAlign, ScoreScale, TensorScale};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Why something was not done.
+/// Errors of all calls.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The caller gave something that cannot be used.
+    /// The caller's input cannot be used.
     #[error("{0}")]
     Input(String),
     /// The caller ended it.
@@ -71,12 +71,12 @@ impl From<StepError> for Error {
 /// The payload that unwinds through a run when its [`Watch`] ends it.
 struct Cancelled;
 
-/// Runs what must not panic across a border between languages.
+/// Runs a function whose panics must not cross a border between languages.
 ///
 /// # Errors
 /// Its own; [`Error::Internal`] for a panic, and [`Error::Interrupted`] for a run that was ended.
 pub fn guarded<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    // What was under way when it panicked is dropped with its error, or locked behind poisoned locks that are taken over.
+    // State at the panic is dropped with its error, or protected by poisoned locks, which are taken over.
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| Err(told(payload.as_ref())))
 }
 

@@ -11,7 +11,7 @@ use flashd_workload::{Rounded, RowEncoding, ScaleRule};
 /// Operands of a head as the core's ports carry them.
 #[derive(Clone, Copy, Debug)]
 pub struct RawHead<'a> {
-    /// `[queries, words]`: rows of d_k elements, and behind them the words of their scale in a core whose rows have scales.
+    /// `[queries, words]`: rows of d_k elements, followed by the words of their scale in a core whose rows have scales.
     pub q: &'a [u64],
     /// `[keys, words]`.
     pub k: &'a [u64],
@@ -23,14 +23,14 @@ pub struct RawHead<'a> {
     pub hidden: Option<&'a [bool]>,
     /// Numbers to add to scores, `[queries, keys]` bf16 encodings. Minus infinity hides the key, in a core with masks.
     pub bias: Option<&'a [u64]>,
-    /// The exponent to which fixed-point lanes scale values; without one, that of the largest value.
+    /// The exponent to which fixed-point lanes scale values; by default the largest value's.
     pub v_exponent: Option<u64>,
 }
 
 /// The results, with their flags and counts.
 #[derive(Clone, Debug)]
 pub struct RawRun {
-    /// Of each query.
+    /// The result of each query.
     pub results: Vec<QueryResult>,
     /// Counts and cycles of the core.
     pub counters: Counters,
@@ -158,7 +158,7 @@ pub struct Rows {
     pub format: Format,
     /// Elements of a row.
     pub elements: usize,
-    /// Words of a row: the elements, and behind them those of the row's scale, if it has one. Each is as wide as an element.
+    /// Words of a row: the elements, followed by the words of the row's scale, if it has one. Each is as wide as an element.
     pub words: usize,
 }
 
@@ -180,8 +180,8 @@ impl Core {
         }
     }
 
-    /// Rows of numbers as encodings of an operand: each number rounded to nearest, ties to even, what is too large to the largest one, and
-    /// behind a row the words of its scale where rows have scales. Nothing else is scaled.
+    /// Rows of numbers as encodings of an operand. Each number is rounded to nearest, ties to even, and saturates; where rows have scales,
+    /// a row is followed by the words of its scale. Nothing else is scaled.
     ///
     /// # Errors
     /// Numbers that are not finite or no whole rows.
@@ -198,7 +198,7 @@ impl Core {
         Ok(Rounded::rows(self.encoding(operand, format), elements, numbers, |_, x| x.into()).words)
     }
 
-    /// The numbers that encodings of an operand stand for: elements times their row's scale.
+    /// The numbers of an operand's encodings: elements times their row's scale.
     ///
     /// # Errors
     /// Words that are wider than the format or no whole rows.

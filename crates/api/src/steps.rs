@@ -1,17 +1,17 @@
-//! What the steps of a run did, as tables over queries and keys.
+//! The steps of a run, as tables over queries and keys.
 
 use flashd_golden::{Action, Step, StepUnits};
 use flashd_spec::config::CoreConfig;
 use std::sync::Mutex;
 
-/// Of every query and key, `[queries, keys]`; where a query does not meet a key, NaN and [`StepTable::NOT_MET`].
+/// One entry for every query and key, `[queries, keys]`; where a query does not meet a key, NaN and [`StepTable::NOT_MET`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepTable {
     /// Scores in base 2, but natural for `paper` and `literal`.
     pub scores: Vec<f32>,
     /// The lanes' factors: the smaller one of `w` and `1 - w` for the log-sum-exp, the exponential for FA2; 0 where a step holds.
     pub factors: Vec<f32>,
-    /// What each step did: 0 load, 1 update, 2 hold, 3 masked.
+    /// Action of each step: 0 load, 1 update, 2 hold, 3 masked.
     pub actions: Vec<u8>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// For a head of so many queries and keys; the configuration is that which the steps are of.
+    /// An empty table for a head of `queries` and `keys` on a core.
     pub(crate) fn new(config: &CoreConfig, queries: usize, keys: usize) -> Trace {
         let elements = queries * keys;
         let table = StepTable {

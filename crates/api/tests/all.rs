@@ -1,4 +1,4 @@
-//! The layer below the languages: steps beside whole runs, over all datapaths and formats, and what settings do.
+//! The layer below the languages: single steps against whole runs, over all datapaths and formats, and the effect of settings.
 
 use flashd_api::{Core, Operands, RawHead, Settings, Watch};
 use flashd_golden::{Head, Model};
@@ -36,7 +36,7 @@ fn elements(rng: &mut ChaCha8Rng, format: Format, n: usize) -> Vec<u64> {
 }
 
 #[test]
-fn steps_are_those_of_the_whole_run() {
+fn steps_agree_with_the_whole_run() {
     println!("seed {SEED}");
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let mut tried = 0;
@@ -63,7 +63,7 @@ fn steps_are_those_of_the_whole_run() {
                 if stepper.value_is_due() {
                     stepper.value(v).unwrap();
                 }
-                // Half way, a core with partial results goes on from what it has handed out.
+                // Half way, a core with partial results goes on from its own state.
                 if config.partial && key == keys / 2 {
                     let (state, flags) = (stepper.state(), stepper.result().unwrap());
                     let widths: Vec<u32> = core.state_widths().into_iter().map(|(_, bits)| bits).collect();
@@ -77,7 +77,7 @@ fn steps_are_those_of_the_whole_run() {
             }
             let got = stepper.result().unwrap();
             assert_eq!((&got.o, &got.state, got.empty), (&expected.o, &expected.state, expected.empty));
-            // Flags are those of the query's own keys, which a restored one has fewer of.
+            // Flags cover only the query's own keys, which are fewer after a restore.
             let flags = [(got.invalid, expected.invalid), (got.overflow, expected.overflow)];
             assert!(flags.iter().all(|&(got, all)| got == all || config.partial && all), "{}", config.name());
         }
@@ -123,7 +123,7 @@ fn encodings_give_the_models_results() {
 }
 
 #[test]
-fn a_mask_is_what_lengths_and_causal_are() {
+fn a_mask_agrees_with_lengths_and_causal() {
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let [q, k, v] =
         [3, 5, 5].map(|rows| (0..2 * rows * 4).map(|_| rng.random_range(-1.0..1.0f32)).collect::<Vec<_>>());
@@ -164,7 +164,7 @@ fn a_run_can_be_ended() {
     let operands = Operands { shape: [1, 1, 64, 64], q: &x, k: &x, v: &x };
     let ended = core.attention(&operands, &Settings::default(), &watch);
     assert!(matches!(ended, Err(flashd_api::Error::Interrupted)));
-    // The model goes on for others.
+    // The model still serves other calls.
     let watch = Watch::default();
     assert!(core.attention(&operands, &Settings::default(), &watch).unwrap().o.iter().all(|&o| o == 1.0));
     assert_eq!(watch.done(), 64 * 64);

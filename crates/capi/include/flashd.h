@@ -1,6 +1,6 @@
 /* The bit-exact core of flashd for C and C++.
  *
- * Functions that can fail return false or NULL; flashd_error() then says why, for the calling thread. Nothing here unwinds or aborts.
+ * Functions that can fail return false or NULL; flashd_error() then has the reason, for the calling thread. No panic crosses the C boundary.
  * Handles may be used from one thread at a time; FlashdCore from several. Written by cbindgen from crates/capi; not to be edited. */
 
 #ifndef FLASHD_H
@@ -16,15 +16,15 @@ typedef struct FlashdCore FlashdCore;
 // A core's model between two steps.
 typedef struct FlashdSteps FlashdSteps;
 
-// What a caller needs to know of a core.
+// Shapes, widths, latencies and options of a core.
 typedef struct {
   // Elements of a query and of a key.
   uint32_t d;
   // Elements of a value and of a result.
   uint32_t dv;
-  // Words of a query in encodings: d, and those of its scales, where queries have any.
+  // Words of a query in encodings: d, and the words of its scales, where queries have any.
   uint32_t query_words;
-  // Words of a key in encodings: d, and those of its scales, where keys have any.
+  // Words of a key in encodings: d, and the words of its scales, where keys have any.
   uint32_t key_words;
   // Words of a value in encodings.
   uint32_t value_words;
@@ -36,7 +36,7 @@ typedef struct {
   uint32_t v_width;
   // Bits of an element of o.
   uint32_t o_width;
-  // Bits of an accumulator, of those that a step shows.
+  // Bits of an accumulator in a step's state.
   uint32_t accumulator_bits;
   // Scalars of the state that have a meaning, 0 to 2.
   uint32_t state_scalars;
@@ -78,7 +78,7 @@ typedef struct {
   double scale;
   // [heads, queries, keys], true for keys that a query sees; NULL for all. Takes a core with masks.
   const bool *mask;
-  // [heads, queries, keys], what is added to scores, in natural units; NULL for nothing. Takes a core with a bias; minus infinity hides
+  // [heads, queries, keys], biases of scores, in natural units; NULL for none. Takes a core with a bias; minus infinity hides
   // the key, in a core with masks. Rows of k and v that no query sees may be anything, here and in the mask.
   const float *bias;
 } FlashdHeads;
@@ -115,19 +115,19 @@ typedef struct {
   uintptr_t queries;
   // Rows of k and v.
   uintptr_t keys;
-  // [queries, query_words]: a row is d elements, and behind them the words of its scales in a core whose queries have scales.
+  // [queries, query_words]: a row is d elements, followed by the words of its scales in a core whose queries have scales.
   const uint32_t *q;
   // [keys, key_words].
   const uint32_t *k;
   // [keys, value_words].
   const uint32_t *v;
-  // Of each query how many keys it meets, from the first; NULL for all.
+  // Number of keys that each query meets, from the first; NULL for all.
   const uintptr_t *lengths;
   // [queries, keys], true for keys that a query sees; NULL for all. Takes a core with masks.
   const bool *mask;
-  // [queries, keys], what is added to scores, in bf16; NULL for nothing. Takes a core with a bias.
+  // [queries, keys], biases of scores, in bf16; NULL for none. Takes a core with a bias.
   const uint32_t *bias;
-  // What fixed-point lanes scale values to; -1 for the exponent of the largest value.
+  // The exponent to which fixed-point lanes scale values; -1 for the largest value's.
   int32_t v_exponent;
 } FlashdRawHead;
 
@@ -167,7 +167,7 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-// What went wrong in the last call of this thread that failed; empty if none did. Valid until the next call that fails.
+// The error of this thread's last failed call; empty if none failed. Valid until the next call that fails.
 const char *flashd_error(void);
 
 // The core of a configuration in JSON, as in configs/ of the repository: {"design": "flash-d", "d": 64, "format": "bf16"} and any option.
@@ -195,7 +195,7 @@ const char *flashd_core_name(const FlashdCore *core);
 // `core` is null or comes from flashd_core_new.
 const char *flashd_core_json(const FlashdCore *core);
 
-// What a caller needs to know of a core.
+// Shapes, widths, latencies and options of a core.
 //
 // # Safety
 // `core` is null or comes from flashd_core_new; `info` is null or can be written.
@@ -205,7 +205,7 @@ bool flashd_core_info(const FlashdCore *core, FlashdInfo *info);
 // counts may be NULL. All processors are used.
 //
 // # Safety
-// Pointers are null or point to what they are said to, o to heads * queries * dv floats.
+// Pointers are null or valid for the documented shapes, o for heads * queries * dv floats.
 bool flashd_attention(const FlashdCore *core,
                       const FlashdHeads *heads,
                       float *o,
@@ -214,25 +214,25 @@ bool flashd_attention(const FlashdCore *core,
 // Attention of one head in encodings into o, [queries, dv]; nothing is scaled. counts may be NULL.
 //
 // # Safety
-// Pointers are null or point to what they are said to, o to queries * dv words.
+// Pointers are null or valid for the documented shapes, o for queries * dv words.
 bool flashd_attention_raw(const FlashdCore *core, const FlashdRawHead *head, uint32_t *o, FlashdCounts *counts);
 
 // Numbers as encodings of an operand, "q", "k", "v" or "o": rows of d (v and o: dv) numbers become rows of query_words (k: key_words,
-// v: value_words, o: dv) words. Each number is rounded to nearest, ties to even; what is too large becomes the largest number; behind a row come the words of
-// its scale, where rows have scales. Nothing else is scaled.
+// v: value_words, o: dv) words. Each number is rounded to nearest, ties to even, and saturates; where rows have scales, a row is
+// followed by the words of its scale. Nothing else is scaled.
 //
 // # Safety
-// Pointers are null or point to what they are said to.
+// Pointers are null or valid for the documented shapes.
 bool flashd_encode(const FlashdCore *core,
                    const char *operand,
                    uintptr_t rows,
                    const float *numbers,
                    uint32_t *encodings);
 
-// The numbers that encodings of an operand stand for, elements times the scale of their row: the inverse of flashd_encode.
+// The numbers of an operand's encodings, elements times the scale of their row: the inverse of flashd_encode.
 //
 // # Safety
-// Pointers are null or point to what they are said to.
+// Pointers are null or valid for the documented shapes.
 bool flashd_decode(const FlashdCore *core,
                    const char *operand,
                    uintptr_t rows,
@@ -251,7 +251,7 @@ FlashdSteps *flashd_steps_new(const FlashdCore *core);
 // `steps` comes from flashd_steps_new and is not used again.
 void flashd_steps_free(FlashdSteps *steps);
 
-// Loads a query of query_words encodings; v_exponent is what fixed-point lanes scale values to, other lanes ignore it. What was under way is dropped.
+// Loads a query of query_words encodings and drops the query under way. Fixed-point lanes scale values to v_exponent; other lanes ignore it.
 //
 // # Safety
 // `steps` comes from flashd_steps_new; `q` is null or points to query_words words.
@@ -268,8 +268,8 @@ bool flashd_steps_restore(FlashdSteps *steps,
                           const uint64_t *scalars,
                           const uint64_t *o);
 
-// The query meets a key of key_words encodings, or one that it does not see. What the core does goes into step, before the value is there: if
-// value_is_due, flashd_steps_value has to follow.
+// The query meets a key of key_words encodings; it does not see a masked one. The core's action goes into step before the value is known:
+// if value_is_due, flashd_steps_value has to follow.
 //
 // # Safety
 // `steps` comes from flashd_steps_new; `k` is null or points to key_words words, `step` is null or can be written.
@@ -299,7 +299,7 @@ bool flashd_no_key_state(const FlashdCore *core,
                          uint64_t *scalars,
                          uint64_t *o);
 
-// Merges two states, as the tree of split keys does, into scalars and o, which may be those of a or b.
+// Merges two states, as the tree of split keys does, into scalars and o, which may alias the states of a or b.
 //
 // # Safety
 // `core` is null or comes from flashd_core_new; scalars are null or point to 2 words, accumulators to dv.
@@ -319,9 +319,9 @@ bool flashd_log_sum_exp(const FlashdCore *core,
                         const uint64_t *scalars,
                         double *result);
 
-// The state after the last step: two scalars (FLASH-D: log-sum-exp and what is left of the hold rule's budget; FA2: maximum and sum; all
-// of base 2) and dv accumulators as the core holds them; the scalars are zeros in a core that cannot have partial results. Before the first
-// visible key it is flashd_no_key_state. Either may be NULL.
+// The state after the last step: two scalars and dv accumulators as the core holds them. The scalars are, all in base 2, log-sum-exp and
+// remaining budget of the hold rule in FLASH-D, maximum and sum in FA2, and zeros in a core without partial results. Before the first
+// visible key the state is flashd_no_key_state. Either may be NULL.
 //
 // # Safety
 // `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to dv.
@@ -329,7 +329,7 @@ bool flashd_steps_state(const FlashdSteps *steps,
                         uint64_t *scalars,
                         uint64_t *o);
 
-// What the result would be if the last key were the query's last: dv encodings, and its flags, which may be NULL.
+// The result as if the last key were the query's last: dv encodings, and its flags, which may be NULL.
 //
 // # Safety
 // `steps` comes from flashd_steps_new; `o` is null or points to dv words, `flags` is null or can be written.

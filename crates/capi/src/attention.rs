@@ -29,7 +29,7 @@ pub struct FlashdHeads {
     pub scale: f64,
     /// [heads, queries, keys], true for keys that a query sees; NULL for all. Takes a core with masks.
     pub mask: *const bool,
-    /// [heads, queries, keys], what is added to scores, in natural units; NULL for nothing. Takes a core with a bias; minus infinity hides
+    /// [heads, queries, keys], biases of scores, in natural units; NULL for none. Takes a core with a bias; minus infinity hides
     /// the key, in a core with masks. Rows of k and v that no query sees may be anything, here and in the mask.
     pub bias: *const f32,
 }
@@ -42,19 +42,19 @@ pub struct FlashdRawHead {
     pub queries: usize,
     /// Rows of k and v.
     pub keys: usize,
-    /// [queries, query_words]: a row is d elements, and behind them the words of its scales in a core whose queries have scales.
+    /// [queries, query_words]: a row is d elements, followed by the words of its scales in a core whose queries have scales.
     pub q: *const u32,
     /// [keys, key_words].
     pub k: *const u32,
     /// [keys, value_words].
     pub v: *const u32,
-    /// Of each query how many keys it meets, from the first; NULL for all.
+    /// Number of keys that each query meets, from the first; NULL for all.
     pub lengths: *const usize,
     /// [queries, keys], true for keys that a query sees; NULL for all. Takes a core with masks.
     pub mask: *const bool,
-    /// [queries, keys], what is added to scores, in bf16; NULL for nothing. Takes a core with a bias.
+    /// [queries, keys], biases of scores, in bf16; NULL for none. Takes a core with a bias.
     pub bias: *const u32,
-    /// What fixed-point lanes scale values to; -1 for the exponent of the largest value.
+    /// The exponent to which fixed-point lanes scale values; -1 for the largest value's.
     pub v_exponent: i32,
 }
 
@@ -70,7 +70,7 @@ unsafe fn hidden(data: *const bool, length: usize) -> Result<Option<Vec<bool>>, 
     Ok(Some(seen.iter().map(|&seen| seen == 0).collect()))
 }
 
-/// Writes counts where somebody wants them.
+/// Writes counts unless the caller passes NULL.
 ///
 /// # Safety
 /// `to` is null or can be written.
@@ -84,7 +84,7 @@ unsafe fn tell(to: *mut FlashdCounts, counts: FlashdCounts) {
 /// counts may be NULL. All processors are used.
 ///
 /// # Safety
-/// Pointers are null or point to what they are said to, o to heads * queries * dv floats.
+/// Pointers are null or valid for the documented shapes, o for heads * queries * dv floats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashd_attention(
     core: *const FlashdCore,
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn flashd_attention(
 /// Attention of one head in encodings into o, [queries, dv]; nothing is scaled. counts may be NULL.
 ///
 /// # Safety
-/// Pointers are null or point to what they are said to, o to queries * dv words.
+/// Pointers are null or valid for the documented shapes, o for queries * dv words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashd_attention_raw(
     core: *const FlashdCore,
@@ -199,11 +199,11 @@ pub unsafe extern "C" fn flashd_attention_raw(
 }
 
 /// Numbers as encodings of an operand, "q", "k", "v" or "o": rows of d (v and o: dv) numbers become rows of query_words (k: key_words,
-/// v: value_words, o: dv) words. Each number is rounded to nearest, ties to even; what is too large becomes the largest number; behind a row come the words of
-/// its scale, where rows have scales. Nothing else is scaled.
+/// v: value_words, o: dv) words. Each number is rounded to nearest, ties to even, and saturates; where rows have scales, a row is
+/// followed by the words of its scale. Nothing else is scaled.
 ///
 /// # Safety
-/// Pointers are null or point to what they are said to.
+/// Pointers are null or valid for the documented shapes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashd_encode(
     core: *const FlashdCore,
@@ -225,10 +225,10 @@ pub unsafe extern "C" fn flashd_encode(
     .is_some()
 }
 
-/// The numbers that encodings of an operand stand for, elements times the scale of their row: the inverse of flashd_encode.
+/// The numbers of an operand's encodings, elements times the scale of their row: the inverse of flashd_encode.
 ///
 /// # Safety
-/// Pointers are null or point to what they are said to.
+/// Pointers are null or valid for the documented shapes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashd_decode(
     core: *const FlashdCore,

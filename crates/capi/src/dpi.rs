@@ -1,8 +1,8 @@
 //! The functions that `sv/flashd_dpi.sv` imports: DPI has no structures here, but plain arguments, and vectors are packed as on the core's
 //! ports, in the words of `svBitVecVal`.
 //!
-//! A scoreboard ends a simulation on the first error, so that these keep it and tell by their result: 1 for success, 0 for an error, whose
-//! text is `flashd_error()`. SystemVerilog's `int` is C's, `longint` `long long`.
+//! A scoreboard ends a simulation on the first error, so these functions return 1 for success and 0 for an error, whose text is
+//! `flashd_error()`. SystemVerilog's `int` is C's, `longint` `long long`.
 
 use crate::error::{input, kept, slice, slice_mut};
 use crate::steps::FlashdSteps;
@@ -16,10 +16,10 @@ const VECTOR_WORDS: usize = 576;
 /// Words of the widest state: 576 accumulators of 64 bits.
 const STATE_WORDS: usize = 1152;
 
-/// What a handle points to, to change it.
+/// The target of a handle, mutable.
 ///
 /// # Safety
-/// It is null or one that flashd_dpi_new gave and that was not freed.
+/// It is null, or comes from flashd_dpi_new and was not freed.
 unsafe fn model<'a>(handle: *mut FlashdSteps) -> Result<&'a mut Stepper, Error> {
     let steps = unsafe { handle.as_mut() }.ok_or_else(|| input("the handle is null"))?;
     Ok(&mut steps.stepper)

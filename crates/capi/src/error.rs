@@ -8,7 +8,7 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// What went wrong in the last call of this thread that failed; empty if none did. Valid until the next call that fails.
+/// The error of this thread's last failed call; empty if none failed. Valid until the next call that fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn flashd_error() -> *const c_char {
     LAST.with(|last| last.try_borrow().map_or(c"".as_ptr(), |text| text.as_ptr()))
@@ -64,7 +64,7 @@ pub(crate) unsafe fn slice<'a, T>(what: &str, data: *const T, length: usize) -> 
 /// Elements to fill.
 ///
 /// # Safety
-/// `data` is null or points to `length` elements that nobody else uses.
+/// `data` is null or points to `length` elements without other users.
 pub(crate) unsafe fn slice_mut<'a, T>(what: &str, data: *mut T, length: usize) -> Result<&'a mut [T], Error> {
     unsafe { slice(what, data.cast_const(), length) }?;
     Ok(unsafe { std::slice::from_raw_parts_mut(data, length) })
@@ -73,6 +73,6 @@ pub(crate) unsafe fn slice_mut<'a, T>(what: &str, data: *mut T, length: usize) -
 /// How many elements there are in a tensor.
 pub(crate) fn size(shape: &[usize]) -> Result<usize, Error> {
     let size = shape.iter().try_fold(1usize, |size, &n| size.checked_mul(n));
-    // A slice has at most so many bytes, and no element here has more than 8.
+    // A slice has at most isize::MAX bytes, and no element here has more than 8.
     size.filter(|&n| n <= isize::MAX as usize / 8).ok_or_else(|| input(format!("{shape:?} is too large")))
 }

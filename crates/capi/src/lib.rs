@@ -1,7 +1,7 @@
-//! The bit-exact core as a C library: `include/flashd.h` has the functions, `sv/flashd_dpi.sv` those for SystemVerilog.
+//! The bit-exact core as a C library: `include/flashd.h` declares the functions for C, `sv/flashd_dpi.sv` for SystemVerilog.
 //!
-//! Every function checks what it is given, as far as C lets it; what it cannot check, that pointers point to what they should, is said
-//! under *Safety*. No panic crosses the border: all that could is inside [`flashd_api::guarded`].
+//! Every function checks its arguments, as far as C lets it. It cannot check pointers: their requirements are under *Safety*. No panic
+//! crosses the C boundary: every function runs in [`flashd_api::guarded`].
 
 #![warn(unreachable_pub)]
 

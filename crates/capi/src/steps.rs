@@ -9,10 +9,10 @@ pub struct FlashdSteps {
     pub(crate) stepper: Stepper,
 }
 
-/// What a handle points to, to change it.
+/// The target of a handle, mutable.
 ///
 /// # Safety
-/// It is null or one that this library gave, that was not freed and that nobody else uses.
+/// It is null, or comes from flashd_steps_new, was not freed and has no other user.
 unsafe fn steps_mut<'a>(steps: *mut FlashdSteps) -> Result<&'a mut FlashdSteps, Error> {
     unsafe { steps.as_mut() }.ok_or_else(|| input("the handle is NULL"))
 }
@@ -20,7 +20,7 @@ unsafe fn steps_mut<'a>(steps: *mut FlashdSteps) -> Result<&'a mut FlashdSteps, 
 /// A vector's words from C.
 ///
 /// # Safety
-/// `data` is null or points to so many words.
+/// `data` is null or points to `words` words.
 unsafe fn vector(what: &str, data: *const u32, words: usize) -> Result<Vec<u64>, Error> {
     Ok(unsafe { slice(what, data, words) }?.iter().copied().map(u64::from).collect())
 }
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn flashd_steps_free(steps: *mut FlashdSteps) {
     }
 }
 
-/// Loads a query of query_words encodings; v_exponent is what fixed-point lanes scale values to, other lanes ignore it. What was under way is dropped.
+/// Loads a query of query_words encodings and drops the query under way. Fixed-point lanes scale values to v_exponent; other lanes ignore it.
 ///
 /// # Safety
 /// `steps` comes from flashd_steps_new; `q` is null or points to query_words words.
@@ -81,8 +81,8 @@ pub unsafe extern "C" fn flashd_steps_restore(
     .is_some()
 }
 
-/// The query meets a key of key_words encodings, or one that it does not see. What the core does goes into step, before the value is there: if
-/// value_is_due, flashd_steps_value has to follow.
+/// The query meets a key of key_words encodings; it does not see a masked one. The core's action goes into step before the value is known:
+/// if value_is_due, flashd_steps_value has to follow.
 ///
 /// # Safety
 /// `steps` comes from flashd_steps_new; `k` is null or points to key_words words, `step` is null or can be written.
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn flashd_no_key_state(
     kept(|| unsafe { write_state(&handle(core)?.core.no_key()?, scalars, o) }).is_some()
 }
 
-/// Merges two states, as the tree of split keys does, into scalars and o, which may be those of a or b.
+/// Merges two states, as the tree of split keys does, into scalars and o, which may alias the states of a or b.
 ///
 /// # Safety
 /// `core` is null or comes from flashd_core_new; scalars are null or point to 2 words, accumulators to dv.
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn flashd_log_sum_exp(
     .is_some()
 }
 
-/// Writes the parts of a state that somebody wants.
+/// Writes the parts of a state whose pointers are not NULL.
 ///
 /// # Safety
 /// `scalars` is null or points to 2 words, `o` to as many as the state has.
@@ -208,9 +208,9 @@ unsafe fn write_state(state: &PartialState, scalars: *mut u64, o: *mut u64) -> R
     Ok(())
 }
 
-/// The state after the last step: two scalars (FLASH-D: log-sum-exp and what is left of the hold rule's budget; FA2: maximum and sum; all
-/// of base 2) and dv accumulators as the core holds them; the scalars are zeros in a core that cannot have partial results. Before the first
-/// visible key it is flashd_no_key_state. Either may be NULL.
+/// The state after the last step: two scalars and dv accumulators as the core holds them. The scalars are, all in base 2, log-sum-exp and
+/// remaining budget of the hold rule in FLASH-D, maximum and sum in FA2, and zeros in a core without partial results. Before the first
+/// visible key the state is flashd_no_key_state. Either may be NULL.
 ///
 /// # Safety
 /// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to dv.
@@ -227,7 +227,7 @@ pub unsafe extern "C" fn flashd_steps_state(
     .is_some()
 }
 
-/// What the result would be if the last key were the query's last: dv encodings, and its flags, which may be NULL.
+/// The result as if the last key were the query's last: dv encodings, and its flags, which may be NULL.
 ///
 /// # Safety
 /// `steps` comes from flashd_steps_new; `o` is null or points to dv words, `flags` is null or can be written.

@@ -1,4 +1,4 @@
-//! What passes the border by value, and the handle of a core.
+//! Structures that cross the C boundary by value, and the handle of a core.
 
 use crate::error::{input, kept, text};
 use flashd_api::{Core, Error, Step, action_number};
@@ -11,7 +11,7 @@ pub struct FlashdCore {
     json: CString,
 }
 
-/// What a caller needs to know of a core.
+/// Shapes, widths, latencies and options of a core.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlashdInfo {
@@ -19,9 +19,9 @@ pub struct FlashdInfo {
     pub d: u32,
     /// Elements of a value and of a result.
     pub dv: u32,
-    /// Words of a query in encodings: d, and those of its scales, where queries have any.
+    /// Words of a query in encodings: d, and the words of its scales, where queries have any.
     pub query_words: u32,
-    /// Words of a key in encodings: d, and those of its scales, where keys have any.
+    /// Words of a key in encodings: d, and the words of its scales, where keys have any.
     pub key_words: u32,
     /// Words of a value in encodings.
     pub value_words: u32,
@@ -33,7 +33,7 @@ pub struct FlashdInfo {
     pub v_width: u32,
     /// Bits of an element of o.
     pub o_width: u32,
-    /// Bits of an accumulator, of those that a step shows.
+    /// Bits of an accumulator in a step's state.
     pub accumulator_bits: u32,
     /// Scalars of the state that have a meaning, 0 to 2.
     pub state_scalars: u32,
@@ -81,7 +81,7 @@ pub struct FlashdCounts {
     pub too_long: u64,
 }
 
-/// What a step does, as FlashdStep tells it.
+/// Action of a step, in FlashdStep.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlashdAction {
@@ -157,10 +157,10 @@ impl FlashdCore {
     }
 }
 
-/// What a handle points to.
+/// The target of a handle.
 ///
 /// # Safety
-/// It is null or one that this library gave and that was not freed.
+/// It is null, or comes from this library and was not freed.
 pub(crate) unsafe fn handle<'a, T>(handle: *const T) -> Result<&'a T, Error> {
     unsafe { handle.as_ref() }.ok_or_else(|| input("the handle is NULL"))
 }
@@ -205,7 +205,7 @@ pub unsafe extern "C" fn flashd_core_json(core: *const FlashdCore) -> *const c_c
     unsafe { core.as_ref() }.map_or(c"".as_ptr(), |core| core.json.as_ptr())
 }
 
-/// What a caller needs to know of a core.
+/// Shapes, widths, latencies and options of a core.
 ///
 /// # Safety
 /// `core` is null or comes from flashd_core_new; `info` is null or can be written.

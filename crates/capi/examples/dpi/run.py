@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs an emitted core in Verilator beside its model, which a scoreboard in SystemVerilog asks by DPI.
+"""Runs an emitted core in Verilator against its model, which a scoreboard in SystemVerilog calls by DPI.
 
     run.py --flashd PROGRAM --library libflashd_core.a [--keys N] [--fault K] [--build DIR] -- CORE...
 
@@ -32,7 +32,7 @@ def must(command, **options):
 
 
 def defines(manifest, testbench):
-    """What the scoreboard needs to know of the core."""
+    """Macros that describe the core to the scoreboard."""
     core = manifest["configuration"]
     others = [name for name in ("q_format", "k_format", "v_format", "o_format", "dk", "dv") if core.get(name) is not None]
     if others or core["format"] not in FORMATS:
@@ -95,7 +95,7 @@ def main():
             if fault is not None:
                 width = 1 + sum(FORMATS[manifest["configuration"]["format"]])
                 (build / f"{name}.v").write_text(with_fault(verilog, name, fault, width))
-            # A run of a second, or one that ends early, is not worth what makes it fast.
+            # A short run does not pay for optimised compilation.
             long = args.keys > 1_000_000 and fault is None
             make = "OPT_FAST=-O1" if long else "OPT_FAST=-O0 OPT_GLOBAL=-O0 VM_PARALLEL_BUILDS=0"
             optimised = [*(["-O1"] if long else []), "-MAKEFLAGS", make]

@@ -1,6 +1,6 @@
-// An emitted core beside its model: a scoreboard that asks the model by DPI what every step and every result has to be.
+// An emitted core against its model: a scoreboard that compares every step and every result with the model, called by DPI.
 //
-// `dut.svh`, which run.py writes from the core's manifest, says what the core is called, how wide it is and which ports it has.
+// `dut.svh`, which run.py writes from the core's manifest, has the core's name, widths and ports.
 // +keys=N keys, +seed=S, +seen=K: the key of that number is not masked.
 `include "dut.svh"
 
@@ -14,7 +14,7 @@ module scoreboard;
     localparam int N = D * W;
 
     typedef bit [N-1:0] bus_t;
-    // What the model says of a step, and of a result.
+    // The model's step, and its result.
     typedef struct packed {
         longint number, score, x, w, sum;
         int action, upper;
@@ -80,7 +80,7 @@ module scoreboard;
         return bus;
     endfunction
 
-    // Inputs of the next cycle, and what the model makes of them.
+    // Inputs of the next cycle, and the model's steps for them.
     task automatic drive();
         bit ready = left > 0;
         q_valid = 0; k_valid = 0; k_last = 0; k_mask = 0;
@@ -97,7 +97,7 @@ module scoreboard;
             must(flashd_dpi_key(model, flashd_vector_t'(k), int'(k_mask), step.score, step.x, step.w, step.sum, step.action, step.upper));
             if (step.action == FLASHD_LOAD || step.action == FLASHD_UPDATE)
                 must(flashd_dpi_value(model, flashd_vector_t'(step.v)));
-            // Of a key that it does not see the scalar path knows nothing.
+            // A masked key does not reach the scalar path.
             if (!k_mask) at_score.push_back(step);
             if (!k_mask) at_weight.push_back(step);
             at_value.push_back(step);
@@ -152,7 +152,7 @@ module scoreboard;
             steps_checked++;
             if (reads) answers.push_back(step.v);
         end
-        // What was asked for some cycles ago is on the bus in the next one; nothing that matters else.
+        // The value requested FLASHD_VALUE_LATENCY cycles ago is on the bus in the next cycle; else the bus is undefined.
         asked.push_back(v_step && v_ren);
         next_v = vector();
         if (asked.pop_front()) next_v = answers.pop_front();
@@ -178,7 +178,7 @@ module scoreboard;
         void'($urandom(seed));
         model = flashd_dpi_new(`FLASHD_JSON);
         if (model == null) must(0);
-        // A value is on the bus so many cycles after it was asked for.
+        // A value is on the bus FLASHD_VALUE_LATENCY cycles after its request.
         for (int i = 1; i < `FLASHD_VALUE_LATENCY; i++) asked.push_back(0);
         q = vector(); k = vector(); next_v = vector();
         repeat (2) @(posedge clk);

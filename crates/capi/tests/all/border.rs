@@ -1,4 +1,4 @@
-//! What a caller can do wrong, and the packing of vectors.
+//! Errors of callers, and the packing of vectors.
 
 use flashd_api::{Error, guarded, pack, unpack};
 use flashd_core::*;
@@ -17,7 +17,7 @@ fn nothing_unwinds() {
 }
 
 #[test]
-fn what_is_wrong_says_so() {
+fn errors_name_their_argument() {
     unsafe {
         assert!(flashd_core_new(null()).is_null());
         assert_eq!(error(), "json is NULL");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 #[test]
-fn the_header_is_that_of_the_code() {
+fn the_header_is_up_to_date() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
     let sources = ["error", "types", "attention", "steps"];
@@ -20,6 +20,6 @@ fn the_header_is_that_of_the_code() {
     }
     assert!(
         std::fs::read_to_string(&file).unwrap_or_default() == text,
-        "include/flashd.h is not that of the code"
+        "include/flashd.h is out of date; UPDATE_HEADER=1 writes it"
     );
 }

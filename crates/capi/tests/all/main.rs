@@ -1,4 +1,4 @@
-//! The C library: its header, and what passes the border.
+//! The C library: its header, and calls across the boundary.
 
 mod border;
 mod header;
