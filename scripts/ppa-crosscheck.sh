@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Holds the simulation behind the power figures against Icarus Verilog, on one mapped core and one stream.
+# Compares the simulation for the power figures with Icarus Verilog, on one mapped core and one stream.
 #
 #   scripts/ppa-crosscheck.sh CONFIG.json LIBRARY.lib [MHZ [CYCLES]]
 #
 # Maps the core for the clock (100 MHz by default) and runs one stream of it. Without delays every cell output must
-# toggle as often in both (50 cycles by default), or the script fails. With delays (Icarus: those that OpenSTA computes
-# from the library; here: our own from the same tables; no wires, a clock slow enough for every path), every output must
+# toggle as often in both (50 cycles by default), or the script fails. With delays (Icarus: computed by OpenSTA from the
+# library; here: our own from the same tables; no wires, a clock slow enough for every path), every output must
 # end at the same value in both, and toggles and power with glitches must be within 5 % of each other, or the script
 # fails. Both swallow a pulse only if it is over before the cell's delay is, and count every toggle in full.
 # d = 16 takes some minutes.

@@ -27,7 +27,7 @@ def clean(top, *files):
 def main(folder):
     for line in sys.stdin:
         top, *files = line.rstrip("\n").split("\t")
-        # Descriptors, not Python's streams: slang is a library that writes by itself.
+        # Descriptors, not Python's streams: slang writes to them directly.
         with open(os.path.join(folder, top), "w+b", 0) as said:
             os.dup2(said.fileno(), 1)
             os.dup2(said.fileno(), 2)

@@ -1,4 +1,4 @@
-"""A language model with the hardware's attention: its perplexity and text beside f32, and its error by layer and head.
+"""A language model with the hardware's attention: its perplexity and text against f32, and its error by layer and head.
 
     python errors_by_head.py [MODEL] [--text FILE] [--design D] [--format F] [--tokens N] [--png FILE]
 
@@ -6,7 +6,7 @@ MODEL is a name or folder that transformers reads; without it, a small Llama wit
 and nothing about a trained model. Needs torch and transformers; --png needs matplotlib.
 """
 
-# %% What to run
+# %% Parameters
 
 import argparse
 import math
@@ -27,7 +27,7 @@ options = parser.parse_args()
 with open(options.text or __file__, encoding="utf-8") as file:
     text = file.read()
 
-# %% The model, twice: with PyTorch's attention, and with that of the hardware
+# %% The model, twice: with PyTorch's attention, and with the hardware's
 
 hardware = flashd.torch.register("hardware", options.design, options.format, record=True)
 if options.model:
@@ -72,7 +72,7 @@ print(f"greedy text   {'the same' if more == own_more else 'differs'}: {decode(m
 
 totals = {}
 for record in hardware.records:
-    # Those of whole sequences, not of single tokens.
+    # Whole sequences, not single tokens.
     if record["queries"] > 1:
         totals.setdefault((record["layer"], record["head"]), []).append(record["mean_error"])
 layers, heads = (1 + max(place[i] for place in totals) for i in (0, 1))

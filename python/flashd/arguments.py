@@ -19,7 +19,7 @@ def _as_it_is(o):
 def as_numpy(name, x):
     """Any array as one of NumPy's, whatever its elements."""
     if isinstance(x, np.ma.MaskedArray):
-        raise ValueError(f"{name}: a masked array; pass filled(...) of it, and what is masked as mask")
+        raise ValueError(f"{name}: a masked array; pass its filled(...), and its mask as the argument mask")
     try:
         return np.asarray(x) if hasattr(x, "__array__") or not hasattr(x, "__dlpack__") else np.from_dlpack(x)
     except (TypeError, ValueError, BufferError) as e:
@@ -105,14 +105,14 @@ def as_string(name, x):
 
 
 def seen_and_added(mask):
-    """Which keys queries see, and what is added to the scores of the others, None for nothing: from booleans, or from floats that are added to
-    scores, as torch's masks are."""
+    """The keys that queries see and the biases of scores, None without biases: from a boolean mask, or from one of floats that are added to
+    scores, as in torch."""
     if _is_torch(mask):
         import torch
 
         mask = mask.detach().cpu()
         least = torch.finfo(mask.dtype).min if mask.dtype.is_floating_point else None
-        # NumPy has no bfloat16. What is added stays what it is.
+        # NumPy has no bfloat16; the conversion to float64 is exact.
         mask = mask.numpy() if least is None else mask.to(torch.float64).numpy()
     else:
         mask = as_numpy("mask", mask)
@@ -124,7 +124,7 @@ def seen_and_added(mask):
                          "scores are needed")
     # Libraries take a type's least number where minus infinity would give NaN.
     away = mask <= max(float(least), float(np.finfo(np.float32).min)) / 2
-    # What is added where no query sees may be anything: which that is, the compiled part knows.
+    # Biases of keys that no query sees are arbitrary; the compiled part ignores them.
     added = np.where(away, 0, mask)
     with np.errstate(over="ignore"):
         return ~away, added.astype(np.float32) if added.any() else None

@@ -1,4 +1,4 @@
-"""The cocotb bench of an emitted stream wrapper, whose expectations are the model's: what `flashd generate --cocotb` writes calls this.
+"""The cocotb bench of an emitted stream wrapper, whose expectations are the model's. Benches from `flashd generate --cocotb` call it.
 
 Blocks of random queries and keys go through the streams, with random pauses on all of them: every request for a value, every result with its flags,
 and the counters of the registers are the model's. In a wrapper with states queries of later blocks start from the states that came with results.
@@ -38,8 +38,8 @@ def packed_words(words):
 
 
 class Resolved:
-    """A signal whose undefined bits are read as random ones. A sink reads whole beats, but behind a result without a state nothing is defined; where
-    a bit counts, random ones soon differ from what is due."""
+    """A signal whose undefined bits are read as random ones. A sink reads whole beats, but the bits after a result without a state are undefined.
+    Where a bit counts, random ones soon differ from the expected value."""
 
     def __init__(self, signal):
         self.signal = signal
@@ -50,7 +50,7 @@ class Resolved:
 
 
 class Masks:
-    """What the registers say of the keys that queries see."""
+    """The keys that queries see, by the registers."""
 
     def __init__(self, rng, masked):
         self.mode = rng.randrange(4) if masked else 0
@@ -58,7 +58,7 @@ class Masks:
         self.first = self.position
 
     def of_next_query(self):
-        """The first key that it sees, and the one behind the last; None for no end."""
+        """The range of keys that it sees: first and end; None for no end."""
         to = self.position + 1
         self.position += self.stride
         if self.mode == 0:
@@ -67,7 +67,7 @@ class Masks:
 
 
 class Block:
-    """A block and what the model makes of it. `states` says whether it brings a packet of them."""
+    """A block and the model's results for it. With `states`, it brings a packet of states."""
 
     def __init__(self, bench, masks, states):
         rng, core = bench.rng, bench.core
@@ -75,9 +75,9 @@ class Block:
         keys = rng.randrange(1, 40)
         self.keys, self.values = ([vector(core, rng, operand) for _ in range(keys)] for operand in "kv")
         self.hidden = [bench.masked and rng.random() < 0.1 for _ in range(keys)]
-        # Of every query that a block can have; nothing where the core adds nothing.
+        # One for every query that a block can have; none in a core without a bias.
         self.biases = [[random_bias(rng) for _ in range(bench.most)] if core._core.bias else [] for _ in range(keys)]
-        # Queries behind the last state start without one, as those do whose state is None.
+        # Queries after the last state start without one, as do queries whose state is None.
         brought = rng.randrange(1, len(self.queries) + 1) if states else 0
         self.begins = [bench.some_state() for _ in range(brought)]
         models = []
@@ -109,7 +109,7 @@ class Block:
 
 
 class Bench:
-    """A wrapper in cocotb beside its model, with a source or a sink at every port."""
+    """A wrapper in cocotb next to its model, with a source or a sink at every port."""
 
     def __init__(self, dut, manifest, keys=None, seed=None):
         from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamBus, AxiStreamSink, AxiStreamSource
@@ -209,12 +209,12 @@ class Bench:
         for index, (o, flags, state) in enumerate(zip(self.packed("o", block.results), block.flags, block.states)):
             where = f"key {number + len(block.keys) - 1}, query {index} of its block: "
             got = int.from_bytes(data[index * size :][:size], "little")
-            behind, got = got >> bits, got & (1 << bits) - 1
+            after, got = got >> bits, got & (1 << bits) - 1
             assert got == o, f"{where}o: expected {o:x}, got {got:x}"
-            # What is behind a result without a state does not count; a wrapper without states fills the last beat up with zeros.
+            # Bits after a result without a state do not count; a wrapper without states pads the last beat with zeros.
             if not self.partial or state is not None:
                 due = self.packed_state(state) if self.partial else 0
-                assert behind == due, f"{where}state: expected {due:x}, got {behind:x}"
+                assert after == due, f"{where}state: expected {due:x}, got {after:x}"
             told = set(frame.tuser[index * size :][:size])
             assert told == {flags}, f"{where}flags: expected {flags}, got {told}"
             self.results += 1

@@ -1,8 +1,8 @@
-"""The cocotb bench of an emitted core or array, whose expectations are the model's: what `flashd generate --cocotb` writes calls this. That of a
-stream wrapper is in `axis`.
+"""The cocotb bench of an emitted core or array, whose expectations are the model's. Benches from `flashd generate --cocotb` call it. `axis` has
+the bench of a stream wrapper.
 
 The bench keeps to the port protocol, with random gaps, and compares in every cycle: each step's v_step and v_ren, each query's result and its
-flags, and that nothing comes that is not due.
+flags, and that no others come.
 """
 
 import argparse
@@ -22,12 +22,12 @@ READS = (0, 1)
 
 
 def shapes(core):
-    """Of each operand the bits of a word, and the words of a vector."""
+    """Bits of a word and words of a vector, by operand."""
     return {operand: core._core.row(operand)[:2] for operand in "qkvo"}
 
 
 def value_exponent(core):
-    """The exponent field of fixed-point lanes for `vector`, whose numbers are below 4; 0 of cores that are given none."""
+    """The exponent field of fixed-point lanes for `vector`, whose numbers are below 4; 0 in cores without that port."""
     if not core._core.has_v_exponent:
         return 0
     _, _, bias, largest = core._core.row("v")
@@ -53,7 +53,7 @@ def random_bias(rng):
 
 
 def packed_biases(biases):
-    """Those of a key for all queries of a block, as the port has them."""
+    """The biases of a key for all queries of a block, as the port has them."""
     return sum(bias << 16 * place for place, bias in enumerate(biases))
 
 
@@ -82,7 +82,7 @@ class Query:
 
 
 class Bench:
-    """A design in cocotb beside its model."""
+    """A design in cocotb next to its model."""
 
     def __init__(self, dut, manifest, keys=None, seed=None):
         self.dut = dut
@@ -142,7 +142,7 @@ class Bench:
         dut, rng = self.dut, self.rng
         cocotb.start_soon(Clock(dut.clk, PERIOD, unit="ns").start())
         inputs = [port["name"] for port in self.manifest["ports"] if port["direction"] == "input" and port["name"] != "clk"]
-        # What is not driven below, the ports of partial results, stays at 0.
+        # Ports that are not driven below, the ports of partial results, stay at 0.
         self.put(**{name: name == "rst" for name in inputs})
         for _ in range(3):
             await FallingEdge(dut.clk)
@@ -170,7 +170,7 @@ class Bench:
             await Timer(1, "ns")
             taken_key = key is not None and (not self.array or self.get("k_ready"))
             taken_query = query is not None and (not self.array or self.get("q_ready"))
-            # Of this cycle, before what it takes is due.
+            # Check this cycle before its accepted inputs become due.
             value = self.check()
             if taken_key:
                 self.meet(key)
@@ -186,7 +186,7 @@ class Bench:
         assert self.steps == self.sent >= self.keys and self.results > 0
 
     def next_key(self):
-        """The next key of the block under way, or of the one that follows."""
+        """The next key of the block under way, or of the next block."""
         if self.left == 0:
             self.left = self.rng.randrange(1, 50)
             self.block, self.place = self.meeting.popleft(), 0
@@ -194,7 +194,7 @@ class Bench:
         return {"k": self.vector("k"), "v": self.vector("v"), "last": self.left == 1, "masked": masked, "bias": [self.bias() for _ in range(self.most)]}
 
     def bias(self):
-        """What is added to a score; 0 of a design that adds nothing."""
+        """The bias of a score; 0 in a design without biases."""
         return random_bias(self.rng) if "k_bias" in self.ports else 0
 
     def meet(self, key):
@@ -237,7 +237,7 @@ class Bench:
 
 
 def _save_file(build, told, sim):
-    """GTKWave's save file beside the dump, with the ports of the design by their names in the dump."""
+    """Writes GTKWave's save file next to the dump, with the design's ports by their names in the dump."""
     name = told["name"]
     dump = next((build / file for file in (f"{name}.fst", "dump.fst", "dump.vcd") if (build / file).is_file()), None)
     if dump is None:
@@ -261,7 +261,7 @@ def main(bench, manifest):
     parser.add_argument("--sim", choices=["icarus", "verilator"], default="icarus")
     parser.add_argument("--keys", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--build", type=Path, default=None, help="folder to build in (default: cocotb-<simulator> beside the bench)")
+    parser.add_argument("--build", type=Path, default=None, help="folder to build in (default: cocotb-<simulator> next to the bench)")
     parser.add_argument("--waves", action="store_true", help="write waves into the folder (WAVES=1 does so, too)")
     options = parser.parse_args()
     # cocotb's own module for the dump is SystemVerilog.

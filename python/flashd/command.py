@@ -8,7 +8,7 @@ import threading
 
 
 def command(*arguments, **flags):
-    """What a command of the program prints as JSON: `command("simulate", q="q.npy", causal=True)` is `flashd simulate --q q.npy --causal --json`.
+    """Runs a command of the program and returns its JSON: `command("simulate", q="q.npy", causal=True)` is `flashd simulate --q q.npy --causal --json`.
 
     A flag that is a list is given once for each of its elements. Progress goes to standard error as it comes; Ctrl-C ends the command.
 

@@ -15,7 +15,7 @@ from .core import Core
 
 
 class Attention:
-    """The attention of a design in a format, for heads of any dimension. Options are those of `flashd.Core`, but d.
+    """The attention of a design in a format, for heads of any dimension. Options are `flashd.Core`'s except d.
 
     With record=True, `records` has a dictionary for each head of each call: layer, head, errors against f64, counts.
     """
@@ -25,7 +25,7 @@ class Attention:
         self.record = record
         self.records = []
         self._cores = {}
-        # What is not legal is told now, not in the middle of a model.
+        # Illegal options raise an error now, not in the middle of a model.
         self.core(64)
 
     def core(self, d, dv=None):
@@ -67,14 +67,14 @@ def attention_forward(module, query, key, value, attention_mask=None, scaling=No
         raise ValueError("dropout: the hardware has none; put the model into eval()")
     attention = attention or _default
     causal = is_causal if is_causal is not None else getattr(module, "is_causal", False)
-    # As in transformers' own functions: a mask says everything, and a query alone sees all keys.
+    # As in transformers' own functions: a mask replaces causality, and a single query sees all keys.
     causal = bool(causal) and attention_mask is None and query.shape[-2] > 1
     o = attention(query, key, value, mask=attention_mask, causal=causal, scale=scaling, layer=getattr(module, "layer_idx", None))
     return o.transpose(1, 2).contiguous(), None
 
 
 def register(name="hardware", design=None, format="bf16", **options):
-    """Makes `attn_implementation=name` known to transformers; with a design, for a hardware of its own. Returns the hardware.
+    """Makes `attn_implementation=name` known to transformers; with a design, for separate hardware. Returns the hardware.
 
     The name must not have "flash" in it: transformers takes that for kernels of FlashAttention.
     """
@@ -98,7 +98,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         raise ValueError("dropout_p: the hardware has none")
     if not enable_gqa and query.dim() > 2 and query.shape[-3] != key.shape[-3]:
         raise ValueError("enable_gqa: key has fewer heads than query; set enable_gqa=True")
-    # Query i stands at key i, as there.
+    # Query i has key i's position, as in torch.
     return _default(query, key, value, mask=attn_mask, causal=is_causal, causal_align="top-left", scale=scale)
 
 

@@ -1,5 +1,5 @@
-//! The compiled part of the Python package `flashd`: arrays in, arrays out. Shapes, types of elements and what is kind to users are in
-//! `flashd/core.py`.
+//! The compiled part of the Python package `flashd`: arrays in, arrays out. `flashd/core.py` checks shapes and types of elements, and
+//! has the conveniences.
 
 mod process;
 mod steps;
@@ -18,7 +18,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 use steps::Steps;
 
-/// Steps of queries beyond which a run looks for Ctrl-C and tells of its progress: some milliseconds of work. It takes a thread.
+/// Steps of queries beyond which a run watches for Ctrl-C and reports progress, in a thread: some milliseconds of work.
 const WATCHED_STEPS: usize = 1 << 19;
 /// How often it looks.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -31,7 +31,7 @@ fn raised(error: Error) -> PyErr {
     }
 }
 
-/// Runs without the interpreter's lock; what is long is watched.
+/// Runs without the interpreter's lock; long runs are watched.
 fn watched<T: Send>(
     py: Python,
     steps: usize,
@@ -193,7 +193,7 @@ fn told<'py>(py: Python<'py>, head: HeadRun, shape: [usize; 2]) -> PyResult<Boun
     Ok(dict)
 }
 
-/// Results, what came of each head, and what is wrong with the results.
+/// Results, a report on each head, and warnings.
 type Told<'py> =
     (Bound<'py, PyArray1<f32>>, Bound<'py, PyList>, Option<String>, Option<String>, Option<String>);
 
@@ -241,7 +241,7 @@ impl Core {
         self.0.config().formats().by_operand().map(|(_, format)| format.to_string())
     }
 
-    /// Of an operand: bits of a word, words of a row, the exponent's bias and its largest field.
+    /// Bits of an operand's word, words of a row, the exponent's bias and its largest field.
     fn row(&self, operand: &str) -> PyResult<(u32, usize, i32, u64)> {
         let rows = self.0.rows(operand).map_err(raised)?;
         Ok((rows.format.width(), rows.words, rows.format.bias, rows.format.exponent_mask()))
@@ -257,7 +257,7 @@ impl Core {
         Ok(self.0.encode(operand, numbers.as_slice()?).map_err(raised)?.into_pyarray(py))
     }
 
-    /// The numbers that an operand's encodings stand for.
+    /// The numbers of an operand's encodings.
     fn decode<'py>(
         &self,
         py: Python<'py>,
@@ -317,7 +317,7 @@ impl Core {
         self.0.v_step_latency()
     }
 
-    /// Heads in float32, contiguous, `[heads, rows, elements]`. What came of each head is told if it is asked for.
+    /// Heads in float32, contiguous, `[heads, rows, elements]`. With `tells`, the result includes a report on each head.
     #[pyo3(signature = (q, k, v, progress = None, tells = true, **given))]
     #[allow(clippy::too_many_arguments)]
     fn attention<'py>(

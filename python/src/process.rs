@@ -1,4 +1,4 @@
-//! Where runs take their threads, and what messages call arguments.
+//! The threads of runs, and Python's names of arguments in messages.
 
 use flashd_spec::config::OPTIONS;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -9,7 +9,7 @@ static FIRST: OnceLock<u32> = OnceLock::new();
 /// The pool of a process that was forked from that one.
 static OWN: Mutex<Option<(u32, &'static ThreadPool)>> = Mutex::new(None);
 
-/// Runs with threads that this process has. After a fork those of the parent are not there, and a run that waits for them would not end.
+/// Runs with threads of this process. After a fork the parent's threads are missing, and a run that waits for them would not end.
 pub(crate) fn with_threads<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     let process = std::process::id();
     if *FIRST.get_or_init(|| process) == process {
@@ -24,7 +24,7 @@ pub(crate) fn with_threads<T: Send>(run: impl FnOnce() -> T + Send) -> T {
 /// The pool of a forked process. It is never dropped: the threads of a parent's would be waited for.
 fn own_pool(process: u32) -> Option<&'static ThreadPool> {
     let made = || ThreadPoolBuilder::new().build().ok().map(|pool| &*Box::leak(Box::new(pool)));
-    // A thread of the parent may have held the lock when the process was forked: nobody releases it here.
+    // A thread of the parent may have held the lock when the process was forked: no thread here releases it.
     let Ok(mut own) = OWN.try_lock() else { return made() };
     match *own {
         Some((owner, pool)) if owner == process => Some(pool),

@@ -49,7 +49,7 @@ impl Steps {
         self.with(|stepper| stepper.query(&q, v_exponent))
     }
 
-    /// Starts the query from a partial result, before its first key: what `state` gave.
+    /// Starts the query from a partial result of `state`, before its first key.
     fn restore(&self, scalars: &Bound<PyAny>, o: &Bound<PyAny>) -> PyResult<()> {
         let (scalars, o) = (words("scalars", scalars)?, words("o", o)?);
         let scalars = <[u64; 2]>::try_from(scalars).map_err(|given| {

@@ -1,4 +1,4 @@
-"""What the tests of the package share.
+"""Helpers of the package's tests.
 
 FLASHD_CALLS: random calls that are compared with `flashd simulate` (default: 100; a release check takes 1000). FLASHD_SEED: their seed.
 """

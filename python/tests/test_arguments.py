@@ -109,7 +109,7 @@ class Refused(unittest.TestCase):
                 ("mask", np.full((3, 3), np.nan)), ("mask", np.full((3, 3), np.inf)), ("mask", np.ma.masked_array(x[:, :3], x[:, :3] > 0))):
             for call in (self.core.attention, self.core.run):
                 self.refused(f"{name}\\b", call, x, x, x, **{name: bad})
-        # What is not there is named by the method that was called.
+        # Unknown arguments are named with the called method.
         with self.assertRaisesRegex(TypeError, r"attention\(\) got an unexpected keyword argument 'windows'"):
             self.core.attention(x, x, x, windows=3)
         plain = flashd.Core("flash-d", d=4)
@@ -141,7 +141,7 @@ class Refused(unittest.TestCase):
 
 
 class Unseen(unittest.TestCase):
-    """What no query sees may be anything; masks may hold minus infinity."""
+    """Rows that no query sees are arbitrary; masks may hold minus infinity."""
 
     def test_rows(self):
         rng = np.random.default_rng(SEED)

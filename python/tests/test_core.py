@@ -171,7 +171,7 @@ class Arrays(unittest.TestCase):
     """Shapes and types."""
 
     def setUp(self):
-        # Lanes with exponents of their own: values that are not seen do not matter.
+        # Lanes with separate exponents: values that are not seen do not matter.
         self.core = flashd.Core("flash-d", d=8, masks=True, update="ranged")
         rng = np.random.default_rng(SEED)
         self.q, self.k, self.v = (rng.normal(size=(2, h, n, 8)).astype(np.float32) for h, n in ((4, 3), (2, 7), (2, 7)))
@@ -197,7 +197,7 @@ class Arrays(unittest.TestCase):
         w = np.exp(s - s.max(-1, keepdims=True))
         exact = w / w.sum(-1, keepdims=True) @ v
         np.testing.assert_allclose(run.o, exact, atol=0.03)
-        # The largest value is that of the keys that some query sees.
+        # The largest value among keys that some query sees.
         seen = np.where(mask.any(-2)[..., None], v, 0)
         error = np.abs(run.o - exact).reshape(2, 4, -1) / np.abs(seen).max((-1, -2))[..., None]
         np.testing.assert_allclose(run.mean_error, error.mean(-1), rtol=1e-5)
@@ -304,7 +304,7 @@ class Arrays(unittest.TestCase):
         core = flashd.Core("flash-d", d=8, format="int8")
         run = core.run(self.q, self.k, self.v)
         self.assertTrue((run.mean_error < 0.01).all())
-        # By hand: the largest magnitude of a row is 127 of its scale, a bf16 number, at most 1/128 above what it would be.
+        # By hand: the largest magnitude of a row is 127 times its scale, a bf16 number at most 1/128 above the exact scale.
         words = core.encode("k", self.k)
         self.assertEqual(words.shape, (2, 2, 7, 10))
         scale = (words[..., 8] | words[..., 9] << 8).astype(np.uint32) << 16
@@ -314,7 +314,7 @@ class Arrays(unittest.TestCase):
         integers = words[..., :8].astype(np.uint8).view(np.int8)
         np.testing.assert_array_equal(integers, np.rint(self.k / scale[..., None]))
         np.testing.assert_array_equal(core.decode("k", words), integers * scale[..., None])
-        # What the encodings stand for, in f64, with nothing between product and score; values are rounded to integers.
+        # The encodings' numbers, in f64, with no rounding between product and score; values are rounded to integers.
         core = flashd.Core("flash-d", d=8, format="int8", score_shift=0)
         encodings = [core.encode(name, x[0, 0]) for name, x in (("q", self.q), ("k", self.k), ("v", self.v * 50))]
         q, k, v = (core.decode(name, x) for name, x in zip("qkv", encodings))
@@ -323,7 +323,7 @@ class Arrays(unittest.TestCase):
         o, _ = core.attention_raw(*encodings)
         np.testing.assert_allclose(core.decode("o", o), exact, atol=0.005 * np.abs(v).max())
 
-    def test_encodings_are_those_of_ml_dtypes(self):
+    def test_encodings_agree_with_ml_dtypes(self):
         import ml_dtypes
 
         x = (np.random.default_rng(3).normal(size=(50, 8)) * 10.0 ** np.arange(-3, 5)).astype(np.float32)
@@ -401,7 +401,7 @@ class Arrays(unittest.TestCase):
         self.assertEqual(list(flashd.Core("flash-d", d=8).state_widths), ["accumulator", "lse", "room"])
         self.assertEqual(list(core.state_widths), ["accumulator", "m", "l"])
 
-    def test_what_steps_do_not_start_from(self):
+    def test_steps_refuse_bad_states(self):
         core = flashd.Core("flash-d", d=8, masks=True, partial=True)
         q, k, v = (core.encode(name, x).tolist() for name, x in (("q", self.q[0, 0, 0]), ("k", self.k[0, 0, :2]), ("v", self.v[0, 0, :2])))
         steps = self.meet(core, q, k, v)

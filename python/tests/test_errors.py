@@ -1,4 +1,4 @@
-"""What the installed package refuses."""
+"""Errors of the installed package."""
 
 import unittest
 
@@ -8,7 +8,7 @@ import flashd
 
 
 class Errors(unittest.TestCase):
-    """What is wrong is a ValueError, with the command line's text in Python's words."""
+    """Wrong arguments raise ValueError, with the command line's text in Python's words."""
 
     def test_cores(self):
         for options, text in [

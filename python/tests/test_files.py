@@ -24,7 +24,7 @@ class Files(unittest.TestCase):
     """Verilog, manifests and the command line."""
 
     @mock.patch.dict(os.environ, FLASHD_REPRODUCIBLE="1")
-    def test_files_are_those_of_generate(self):
+    def test_files_agree_with_generate(self):
         core = flashd.Core("fa2", d=4, format="fp16", masks=True)
         with tempfile.TemporaryDirectory() as folder:
             folder = Path(folder)
@@ -59,7 +59,7 @@ class Files(unittest.TestCase):
         """What Python says that an interrupt ends while it explores; `before` is code that runs first, `signalled` gets the process."""
         # Where tests run in the background of a shell, interrupts are ignored unless Python's handler is set.
         code = f"import signal, flashd\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n{before}\nflashd.explore(errors_only=True)"
-        # Without what earlier runs have kept, the grid takes longer than is waited here: it ends because of the signal.
+        # Without cached results the grid takes longer than the wait here, so the signal ends it.
         with tempfile.TemporaryDirectory() as cache:
             environment = {**os.environ, "XDG_CACHE_HOME": cache}
             # Its own group: the signal is for Python alone, as in a notebook.
@@ -117,7 +117,7 @@ class Behaviour(unittest.TestCase):
                 self.core.attention(self.x, self.x, self.x, progress=ends)
 
     def test_ctrl_c(self):
-        # What a shell starts in the background ignores the signal.
+        # A shell's background jobs ignore the signal.
         self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
         timer.start()

@@ -21,7 +21,7 @@ def operands(n=300, d=16):
 
 
 def run_one(seed):
-    """What a process of a pool does."""
+    """The work of a pool's process."""
     x = operands() + np.float32(seed / 16)
     core = flashd.Core("flash-d", d=16, format="fp8-e4m3")
     return core.attention(x, x, x, causal=True).tobytes()
@@ -98,7 +98,7 @@ class Processes(unittest.TestCase):
             thread.start()
         for thread in threads:
             thread.join()
-        # Calls out of turn are told; nothing panics and nothing hangs.
+        # Calls out of turn raise errors; nothing panics and nothing hangs.
         self.assertTrue(all("the step before" in text or "query" in text for text in said), set(said))
 
 

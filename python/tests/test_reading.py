@@ -26,7 +26,7 @@ def npy(x, version=None):
 
 
 class Unseekable(io.RawIOBase):
-    """A pipe as zipfile sees it: sizes come behind the data."""
+    """A pipe as zipfile sees it: sizes follow the data."""
 
     def __init__(self, file):
         self.file = file
@@ -78,7 +78,7 @@ class Reading(unittest.TestCase):
                 np.testing.assert_array_equal(self.o(*self.triple(arrays)), self.expected, str(dtype))
         for version in ((1, 0), (2, 0), (3, 0)):
             np.testing.assert_array_equal(self.o(*self.triple([x.astype("f4") for x in self.heads], version)), self.expected)
-        # What a memory map writes.
+        # Files written by a memory map.
         files = self.triple(self.heads)
         for name, x in zip("qkv", self.heads):
             mapped = np.lib.format.open_memmap(self.folder / f"{name}.npy", "w+", np.float32, x.shape)
@@ -132,7 +132,7 @@ class Reading(unittest.TestCase):
             self.assertIn("it holds entries of one name", self.refused(*self.archive(extra=[("q", self.heads[0])])))
         self.assertIn("more than one entry 'q'", self.refused(*self.archive(extra=[("Q", self.heads[0])])))
 
-    def test_only_what_is_asked_for(self):
+    def test_only_requested_arrays_are_read(self):
         """An archive of zeros that is a thousand times as large as its file."""
         path = self.folder / "zeros.npz"
         rows = 1 << 20
@@ -153,7 +153,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(limited.returncode, 0, limited.stderr)
         print(f"one of {rows} keys: {time.monotonic() - began:.2f} s, {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10} MB")
         self.assertLess(time.monotonic() - began, 20)
-        # All of it does not fit: said before it is read.
+        # It does not fit into memory: refused before it is read.
         whole = subprocess.run([sys.executable, "-m", "flashd", *RUN, "--q", str(path)], capture_output=True, text=True,
                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (600 << 20, 600 << 20)))
         self.assertEqual(whole.returncode, 2)

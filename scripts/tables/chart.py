@@ -5,7 +5,7 @@ from math import ceil, floor
 
 WIDTH, LEFT, RIGHT = 900, 50, 10
 PANEL, GAP, TOP, BELOW = 180, 40, 40, 40
-"""Height of a panel and of the gap between two, and what is above and below them, in pixels."""
+"""Height of a panel and of the gap between two, and the margins above and below them, in pixels."""
 COLOURS = ("#9ecae1", "#4292c6", "#084594")
 STEP = 10
 """Distance of the lines of the grid, in the unit of the figures."""

@@ -18,7 +18,7 @@ def kept(name):
 
 
 def beside_paper(context):
-    """The paper's figures next to those of the kept runs, all of d = 16."""
+    """The paper's figures next to the kept runs', all of d = 16."""
     table = Table(["figure", "the paper", "here", "bf16", "fp8-e4m3"], labels=3)
     periods = kept("area-periods")
     for name, words in (("flash_d", "FLASH-D as shipped"), ("fa2", "FA2 as shipped"), ("flash_d_paper", "the paper's FLASH-D"), ("fa2_literal", "the paper's FA2")):

@@ -1,4 +1,4 @@
-"""Every table that scripts/reproduce makes: how, from what, in which time, and how far its figures may be from those of its page."""
+"""Every table that scripts/reproduce makes: its function, sources and time, and the tolerance between its figures and the page's."""
 
 from dataclasses import dataclass
 from typing import Callable
@@ -15,9 +15,9 @@ class Entry:
     time: str
     """Of processor time on a machine of 2026, from nothing."""
     limit: float = 0.0
-    """How far a figure may be from the page's, as a fraction of it, beside its rounding. Errors and counts come from bit-exact models and f64:
-    nothing at all. Mappings and powers follow the versions of Yosys, ABC and OpenSTA (the pages' are those of Debian 12). Times are those of a
-    machine."""
+    """Tolerance between a figure and the page's, as a fraction of it, in addition to rounding. It is 0 for errors and counts, which come from
+    bit-exact models and f64. Mappings and powers depend on the versions of Yosys, ABC and OpenSTA (the pages have Debian 12's). Times depend on
+    the machine."""
     heads: bool = False
     """Whether it is of recorded heads, and has a form on the bundled ones."""
     tools: tuple = ()
@@ -65,11 +65,11 @@ ENTRIES = {
     "area-spread": _mapped("energy by head, with glitches", power.spread, "15 min", heads=True, asap7=True),
     "area-periods": _mapped("shortest periods of all variants", power.periods, "15 min", asap7=True),
     # Made of kept runs, whose figures may move; nothing is measured.
-    "beside-paper": Entry("the paper's figures next to those of the kept runs", derived.beside_paper, "1 s",
+    "beside-paper": Entry("the paper's figures next to the kept runs'", derived.beside_paper, "1 s",
                           made_of=("area-periods", "area-paper", "savings-formats", "savings-clocks")),
-    "area-arrays": _mapped("arrays beside single cores", power.arrays, "5 min", asap7=True),
+    "area-arrays": _mapped("arrays against single cores", power.arrays, "5 min", asap7=True),
     "operands": Entry("errors by the formats of operands", errors.operands, "3 min", heads=True),
-    "operands-added": Entry("what cores add to the error of the rounded inputs", errors.added, "3 min", heads=True),
+    "operands-added": Entry("errors of cores in addition to the rounded inputs'", errors.added, "3 min", heads=True),
     "operands-area": _mapped("area and power by the formats of operands", power.operands, "15 min", asap7=True),
     # A netlist's faults follow the version of Yosys.
     "mutation-units": Entry("faults of units that testbenches find", faults.units, "30 min", limit=0.02, tools=faults.TOOLS),

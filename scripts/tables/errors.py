@@ -127,7 +127,7 @@ def over_heads(rows, error):
 
 
 def operands(context):
-    """Mean errors by the formats of operands, beside exact attention on the rounded operands."""
+    """Mean errors by the formats of operands, next to exact attention on the rounded operands."""
     table = Table(["operands", "flags", "input", "FLASH-D", "over input", "FA2", "over input"], labels=2)
     for name, flags in (OPERANDS | RESULTS).items():
         rows = by_model(context, [f"--design {design} {flags}" for design in ("flash-d", "fa2")])
@@ -179,7 +179,7 @@ def hold_lengths(context):
 
 
 def channels(context):
-    """Errors where one channel of V is larger than the others, over those of FA2."""
+    """Errors where one channel of V is larger than the others, over FA2's."""
     updates = ("fixed", "ranged")
     cores = [f"--design flash-d --update {update}" for update in updates] + ["--design fa2"]
     report = context.flashd("accuracy --channels --format bf16", cores=cores)
@@ -211,7 +211,7 @@ def rules(groups):
 
 
 def skips(context):
-    """Value reads that rules save, and what that adds to errors: those that cores ship with, and the paper's."""
+    """Value reads that the shipped rules and the paper's save, and the errors that they add."""
     return rules(context.flashd(f"skips --rules {','.join(SHIPPED_RULES)}", heads=True)["groups"])
 
 
@@ -229,7 +229,7 @@ def skips_best(context):
         allowed = [r for r in group["rules"] if r["exact"]["max_error"] < report["limit"]]
         best = lambda which: max((r for r in allowed if which(r)), key=lambda r: r["exact"]["held"], default=None)
         static = next(r for r in group["rules"] if r["rule"] == "static")
-        # As in the paper's table: steps that hold o, and those that replace it.
+        # As in the paper's table: steps that hold o and steps that replace it.
         skipped = percent(static["exact"]["held"] + static["exact"]["loaded"])
         share = lambda r: number(percent(r and r["exact"]["held"]))
         name = lambda r: Cell(f"`{r['rule']}`" if r else "none")
@@ -246,7 +246,7 @@ def general(x):
 
 
 def worst_bounds(context):
-    """Rules at their worst distance, beside their bounds."""
+    """Rules at their worst distance, next to their bounds."""
     report = context.flashd("skips --worst-case")
     counts = (256, 4096, 65536)
     table = Table(["rule", *(c for n in counts for c in (f"{n} keys", "bound", "core"))], labels=1)

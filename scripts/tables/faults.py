@@ -25,5 +25,5 @@ def units(context):
 
 def cores(context):
     """The same of both cores of d = 4 in bf16."""
-    # A fifth of what mutate tries by itself, which takes hours of proofs.
+    # A fifth of mutate's default count, which takes hours of proofs.
     return _measured(context, "--count 100", CORES)

@@ -1,4 +1,4 @@
-"""Tables of the documents: where they are, how figures are written there, and what differs from what was measured.
+"""Tables of the documents: their places, how figures are written there, and their differences from measurements.
 
 A table that can be made again has a comment before it:
 
@@ -19,12 +19,12 @@ NUMBER = re.compile(r"(?<![\w`])-?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\
 
 
 NOISE = 1e-9
-"""What is below it is the rounding of f64, which another machine's exponential may have otherwise."""
+"""Figures below it are rounding errors of f64, which differ with a machine's exponential."""
 
 
 @dataclass
 class Cell:
-    """A cell as it is printed, and the figures in it; none of a label. `slack` is how far they may be from the page's, beside the table's limit."""
+    """A cell as it is printed, and the figures in it; none in a label. `slack` is a tolerance in addition to the table's limit."""
 
     text: str
     values: tuple = ()
@@ -39,7 +39,7 @@ class Table:
     labels: int
     rows: list = field(default_factory=list)
     missing: list = field(default_factory=list)
-    """What was left out, for want of what: pairs of the first labels of rows, and a reason."""
+    """Rows left out: pairs of the first labels of rows, and a reason."""
     notes: list = field(default_factory=list)
     """Lines to print beneath."""
 
@@ -52,7 +52,7 @@ def label(row, labels):
 
 
 def digits(x, most=None):
-    """Three significant digits, of large numbers one place behind the point, and at most so many places."""
+    """Three significant digits, for large numbers one decimal place, and at most `most` places."""
     if x == 0:
         return "0"
     places = 1 if abs(x) >= 99.95 else max(0, 2 - floor(log10(abs(x))))
@@ -65,12 +65,12 @@ def number(x, write=digits):
 
 
 def places(n, thousands=False):
-    """A writer of numbers with n places behind the point."""
+    """A writer of numbers with n decimal places."""
     return lambda x: f"{x:{',' if thousands else ''}.{n}f}"
 
 
 def as_markdown(table):
-    """The table as a document has it; columns of figures stand to the right."""
+    """The table as a document has it; columns of figures are aligned right."""
     lines = ["| " + " | ".join(table.columns) + " |"]
     right = [any(row[i].values or row[i].text.isdigit() for row in table.rows) for i in range(len(table.columns))]
     lines.append("| " + " | ".join("--:" if r else "---" for r in right) + " |")
@@ -80,7 +80,7 @@ def as_markdown(table):
 
 @dataclass
 class Place:
-    """A table in a document: its file, the lines of it, what is said beneath, and the line behind all of it."""
+    """A table in a document: its file, its lines, the note beneath, and the line after the note."""
 
     path: Path
     first: int
@@ -134,8 +134,8 @@ def figures(text):
 
 
 def differences(table, place, limit):
-    """What a document says otherwise: lines of text, and how many figures were compared. `limit` is a fraction of the page's figure, beside the
-    rounding to its digits."""
+    """Differences from a document, as lines of text, and the number of compared figures. `limit` is a fraction of the page's figure, in addition
+    to the rounding to its digits."""
     wrong, compared = [], 0
     if place.columns != table.columns:
         return [f"columns: the page has {place.columns}, measured are {table.columns}"], 0
@@ -164,9 +164,9 @@ def differences(table, place, limit):
 
 
 def replace(place, new):
-    """Puts lines in place of a table and of what is said beneath."""
+    """Replaces a table and the note beneath by lines."""
     lines = place.path.read_text(encoding="utf-8").splitlines()
-    # A table that is written for the first time has other text behind it.
+    # A table that is written for the first time is followed by other text.
     behind = [] if place.end > place.first or place.end >= len(lines) else [""]
     lines[place.first : place.end] = new + behind
     temporary = place.path.with_suffix(".tmp")

@@ -38,7 +38,7 @@ RANGES = {"ranged": "each lane", "fixed": "one for all channels", "shared-log-re
 
 
 def reach(configuration):
-    """What a core's lanes are relative to, as the pages say it."""
+    """The reference of a core's lanes, as the pages name it."""
     return RANGES.get(configuration.get("update") or configuration.get("fa2"), "float")
 
 
@@ -54,7 +54,7 @@ def measures(figures):
 
 
 def gates(context):
-    """Enables and clock gates beside each other, in a library that has such a cell."""
+    """Enables against clock gates, in a library that has such a cell."""
     table = Table(["format", "core", "um2", "with gates", "mW", "with gates", "mW with glitches", "with gates", "slack ns", "with gates"], labels=2)
     for fmt in ("bf16", "fp8-e4m3"):
         plain, gated = (context.flashd(f"ppa --d 16 --format {fmt} --clock 4 --glitches 1000 {asap7(context)}{flag}",
@@ -147,7 +147,7 @@ def operands(context):
 
 
 def arrays(context):
-    """Arrays beside as many cores."""
+    """Arrays against the same number of cores."""
     table = Table(["queries", "FLASH-D um2", "over cores alone", "pJ", "over", "FA2 um2", "over", "pJ", "over"], labels=1)
     report = context.flashd(f"ppa --d 16 --format bf16 --queries 1,2,4,8,16 --clock 4 {asap7(context)} --glitches 0", cores=("--design flash-d", "--design fa2"))
     single = {f["configuration"]["design"]: f for f in report if not f.get("array")}

@@ -1,4 +1,4 @@
-"""Running flashd, and what there is to run it with."""
+"""Running flashd, and its data and tools."""
 
 import json
 import os
@@ -28,7 +28,7 @@ class Context:
         self._program = None
         self._said = {}
         self.commands = []
-        """What a table has asked flashd, as the documents write it: heads in `traces`, ASAP7's cells in `asap7.lib`."""
+        """A table's flashd commands, as the documents write them: heads in `traces`, ASAP7's cells in `asap7.lib`."""
 
     def has(self, tool):
         """Whether the machine has a tool, or the file by which it is known."""
@@ -48,7 +48,7 @@ class Context:
         return self._program
 
     def manifest(self, words):
-        """What a core's flags come to, from the manifest that `generate` writes."""
+        """The configuration of a core's flags, from the manifest that `generate` writes."""
         with tempfile.TemporaryDirectory() as folder:
             ran = subprocess.run([self.program, "generate", *shlex.split(words), "--out", folder], cwd=ROOT, stdout=subprocess.DEVNULL)
             manifests = list(Path(folder).glob("*.json"))
@@ -63,12 +63,12 @@ class Context:
         return self._said[key]
 
     def _json(self, shown, command, env=None):
-        """What a command prints as JSON; it runs once, however many tables ask for it."""
+        """A command's JSON output; the command runs once, however many tables ask for it."""
 
         def run():
             print(f"$ {shown}", file=sys.stderr)
             ran = subprocess.run([*command, "--json"], cwd=ROOT, stdout=subprocess.PIPE, env=env)
-            # 1 is a check that failed, with figures all the same; what they are is compared.
+            # 1 is a failed check, whose figures are compared all the same.
             if ran.returncode not in (0, 1) or not ran.stdout:
                 raise Problem(f"{shown}: exit code {ran.returncode}")
             return json.loads(ran.stdout)
@@ -76,13 +76,13 @@ class Context:
         return self.once(tuple(command), run)
 
     def xtask(self, words):
-        """What a check of `cargo xtask` prints as JSON."""
+        """The JSON output of a check of `cargo xtask`."""
         command = f"cargo xtask {words}"
         self.commands.append(command)
         return self._json(command, shlex.split(command), env={**os.environ, "FLASHD": self.program})
 
     def flashd(self, words, heads=False, cores=()):
-        """What a command prints as JSON. `words` are as one types them; `heads` adds --data, `cores` a --core each."""
+        """A command's JSON output. `words` are as one types them; `heads` adds --data, `cores` a --core each."""
         command = shlex.split(words)
         for core in cores:
             command += ["--core", core]

@@ -1,5 +1,5 @@
-"""Runs: what was measured, when, from which commit, with which tools, on which machine. A run is kept as JSON in the folder `runs` of a month's results,
-and a table of the documents is written from it, with a line beneath that says where its figures come from.
+"""Runs: figures with their date, commit, tools and machine. A run is kept as JSON in the folder `runs` of a month's results. A table of the documents
+is written from it, with the origin of its figures in a line beneath.
 
     {"table": ..., "columns": [...], "labels": N, "runs": [{"date": ..., "commit": ..., ..., "rows": [[[text, figure, ...], ...], ...]}, ...]}
 
@@ -20,11 +20,11 @@ from .pages import ROOT, Cell, Table, as_markdown, label, places_of, replace
 
 VERSIONS = {"yosys": ("Yosys", ["yosys", "-V"]), "sta": ("OpenSTA", ["sta", "-version"]), "verilator": ("Verilator", ["verilator", "--version"]),
             "g++": ("g++", ["g++", "-dumpfullversion"])}
-"""Tools whose versions are kept: how they are called, and what asks them."""
+"""Tools whose versions are kept: names, and the commands that print versions."""
 
 
 def _printed(command):
-    """What a command prints; nothing if there is no such command, or it fails."""
+    """A command's output; empty if there is no such command, or it fails."""
     try:
         ran = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     except OSError:
@@ -40,7 +40,7 @@ def _commit():
 
 
 def _processor():
-    """What the processor calls itself."""
+    """The processor's name."""
     try:
         names = re.findall(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M)
     except OSError:
@@ -134,7 +134,7 @@ def line_of(kept, path, page):
 
 
 def rewrite(kept, path, place, chart):
-    """Writes a table, the line beneath, and its chart beside the page, from its runs."""
+    """Writes a table, the line beneath, and its chart next to the page, from its runs."""
     table = table_of(kept)
     if chart:
         (place.path.parent / f"{kept['table']}.svg").write_text(chart(table), encoding="utf-8")
@@ -142,7 +142,7 @@ def rewrite(kept, path, place, chart):
 
 
 def update(name, sample, table, run, place, chart):
-    """Keeps a run, and writes the page's table from it. Rows that were not measured stay those of the runs before."""
+    """Keeps a run, and writes the page's table from it. Rows that were not measured keep earlier runs' figures."""
     path = path_of(name, sample, place)
     kept = read(path)
     if kept is None and place.lines:
@@ -163,10 +163,10 @@ def update(name, sample, table, run, place, chart):
 
 
 def rewrite_all(charts):
-    """Writes every table of the documents that has a run from it, and its chart; the names of those that have none."""
+    """Writes every table of the documents that has a run, and its chart; returns the names of tables without one."""
     none = []
     for name, sample in places_of():
-        # Anew for each: those before have moved lines.
+        # Anew for each, because rewriting moves lines.
         place = places_of()[name, sample]
         path = path_of(name, sample, place)
         kept = read(path)

@@ -41,7 +41,7 @@ def measured(context, flags, d, clock, library, others=("fa2",)):
 
 
 def saved(own, other):
-    """What is saved, in percent."""
+    """Savings in percent."""
     return [percent(1 - a / b) for a, b in zip(own, other)]
 
 
@@ -52,7 +52,7 @@ def cells_of(own, other):
 
 
 def by_length(context, library, clock, lengths):
-    """Rows of all formats and some lengths, and the means of what is saved."""
+    """Rows of all formats and some lengths, and mean savings."""
     table = Table(["format", "d", *COLUMNS], labels=2)
     for name, flags in FORMATS.items():
         all_saved = []
@@ -94,13 +94,13 @@ def keys(context):
 
 
 def clocks(context):
-    """All formats by the clock, d = 16, in ASAP7: 4 ns, 1.25 times the shortest period of the fastest FA2, and that period. Beside the smallest FA2 that meets it."""
+    """All formats by the clock, d = 16, in ASAP7: 4 ns, 1.25 times the shortest period of the fastest FA2, and that period. Against the smallest FA2 that meets it."""
     table = Table(["format", "clock", "ns", "FLASH-D's shortest", *COLUMNS], labels=2)
     for name, flags in FORMATS.items():
         others = ("fa2",) if "int8" in name else ("fa2", "fa2 --fa2 shared-scale")
         cores = [f"--design {core} {flags}" for core in ("flash-d", *others)]
         own_fast, *fast = [shortest(f) for f in context.flashd(f"ppa --d 16 {asap7(context)} --cycles 0", cores=cores)]
-        # A mapping for a clock need not find what a mapping for speed finds.
+        # A mapping for a clock may be slower than one for speed.
         least = min(fast) * 1.01
         for clock, ns in zip(CLOCKS, (4.0, 1.25 * least, least)):
             ns = round(ns + 0.005, 2)

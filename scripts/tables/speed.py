@@ -1,4 +1,4 @@
-"""Tables of throughput: scripts/bench, whose times are those of this machine."""
+"""Tables of throughput, from scripts/bench on this machine."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ NAMES = {"flash_d": "FLASH-D", "fa2": "FA2"}
 
 
 def bench(context, *flags):
-    """What scripts/bench measures; it runs once for all tables that ask for the same."""
+    """Figures of scripts/bench, which runs once for all tables with the same flags."""
     command = " ".join(["scripts/bench", *flags])
     context.commands.append(command)
 
@@ -39,31 +39,31 @@ def title(core):
 
 
 def verilators(run):
-    """The keys a second of each Verilator, by its version; the faster one stands in the others' columns."""
+    """Keys a second of each Verilator, by version; other columns are relative to the faster one."""
     prefix = "verilator Verilator "
     return {name.removeprefix(prefix): rate(run, name) for name in run["engines"] if name.startswith(prefix)}
 
 
 def over_verilator(run, engine):
-    """The cells of an engine: keys a second, in millions, and over those of the faster Verilator."""
+    """The cells of an engine: keys a second, in millions, and over the faster Verilator's."""
     own = rate(run, engine)
     over = own / rate(run, "verilator")
     return [Cell(digits(own / 1e6), (own / 1e6,)), Cell(f"{over:.1f}" if over < 100 else f"{over:.0f}", (over,))]
 
 
 def of_plain(run):
-    """The cell of the model's keys a second as a part of those of attention in plain f32."""
+    """The cell of the model's keys a second as a part of plain f32 attention's."""
     part = rate(run, "plain") / rate(run, "vector")
     return Cell(f"1/{part:.1f}", (1, part))
 
 
 def streams(runs):
-    """The runs of 64 queries on one thread, one for each core: those that all engines and Verilator take."""
+    """The runs of 64 queries on one thread, one for each core, which all engines and Verilator share."""
     return [run for run in runs if (run["queries"], run["threads"]) == (64, 1)]
 
 
 def engines(context):
-    """Keys a second of the engine that runs the RTL beside Verilator."""
+    """Keys a second of the RTL engine against Verilator."""
     runs = streams(bench(context))
     versions = list(verilators(runs[0]))
     table = Table(["core, d", "one stimulus", "over Verilator", "64 stimuli", "over Verilator", "start, ms", *(f"Verilator {version}" for version in versions)], labels=1)
@@ -86,7 +86,7 @@ def avx2(context):
 
 
 def throughput(context):
-    """Keys a second of the model beside Verilator and plain f32."""
+    """Keys a second of the model against Verilator and plain f32."""
     return of_runs(bench(context))
 
 

@@ -61,7 +61,7 @@ class Run:
 
 
 class Wrapper:
-    """What the manifest says."""
+    """A wrapper, by its manifest."""
 
     def __init__(self, path):
         try:
@@ -78,7 +78,7 @@ class Wrapper:
         self.requested = "m_axis_vreq" in self.streams
         self.partial = "s_axis_s" in self.streams
         names = {"q": "s_axis_q", "k": "s_axis_k", "v": "s_axis_v", "o": "m_axis_o"} | ({"p": "s_axis_s"} if self.partial else {})
-        # Of each stream of vectors: beats of a vector, bits of a beat.
+        # Beats of a vector and bits of a beat, by stream of vectors.
         self.beats = {letter: self.streams[name]["beats"] for letter, name in names.items()}
         self.beat = {letter: self.signal(name, "tdata") for letter, name in names.items()}
         self.value_latency = self.manifest["value_latency"]
@@ -90,7 +90,7 @@ class Wrapper:
 
 
 class Ports:
-    """What the ports of a vector file are: words and bits of a word of each, and how a state goes onto its stream."""
+    """The ports of a vector file: words and bits of a word of each, and the packing of a state on its stream."""
 
     def __init__(self, shapes):
         self.shapes = shapes
@@ -119,7 +119,7 @@ class Ports:
 
 
 def read_shapes(wrapper, path):
-    """The ports of a vector file, and its cycles outside reset, with their line numbers: what each port carries, as digits."""
+    """The ports of a vector file, and its cycles outside reset, with their line numbers: the value of each port, as digits."""
     try:
         head, *lines = Path(path).read_text().splitlines() or [""]
     except (OSError, UnicodeDecodeError) as e:
@@ -212,7 +212,7 @@ def read_blocks(wrapper, path):
             counts = (1 << shapes.bits("o")) - 1
             if wrapper.partial and not value("o_empty"):
                 o |= shapes.state(value("o_state"), [value(name) for name in shapes.scalars("o_")], "o_") << shapes.bits("o")
-            # Behind a result that has seen no key there is no state.
+            # A result that has seen no key has no state.
             whole = 8 * (wrapper.beat["o"] * wrapper.beats["o"] // 8)
             of.results.append((o, flags, counts if value("o_empty") else (1 << whole) - 1))
             if value("o_last") != (len(of.results) == len(of.queries)):
@@ -224,7 +224,7 @@ def read_blocks(wrapper, path):
 
 
 def window_of(wrapper, blocks, path):
-    """MASK_MODE and WINDOW with which all queries see what the vector file says."""
+    """MASK_MODE and WINDOW with which all queries see the keys of the vector file."""
     limits = [(f, t, len(b.keys)) for b in blocks for f, t in b.limits]
     if all(f == 0 and t >= n for f, t, n in limits):
         return 0, 0
@@ -232,7 +232,7 @@ def window_of(wrapper, blocks, path):
         return 1, 0
     window = max(t - f for f, t, _ in limits)
     if window < 0 or any(f != max(t - window, 0) for f, t, _ in limits):
-        fail(f"{path}: what the queries see is neither all keys, nor causal, nor a sliding window")
+        fail(f"{path}: the queries see neither all keys, nor causal ones, nor a sliding window")
     return 2, window
 
 
@@ -249,7 +249,7 @@ def find_runs(wrapper, blocks, path):
         if min(places) < 0 or any(p != places[0] + stride * i for i, p in enumerate(places)):
             fail(f"{path}: the places of a block's queries are neither equal nor one after another")
         registers = (block.exponents[0], mode, stride, window, bool(block.states))
-        # A block of one query goes with either stride.
+        # A block of one query fits either stride.
         same = runs and registers == (runs[-1].exponent, runs[-1].mode, runs[-1].stride, runs[-1].window, runs[-1].states)
         if same and (not mode or places[0] == following):
             runs[-1].blocks.append(block)

@@ -2,7 +2,7 @@
 //
 // Usage: Vcore FILE REPEATS. D and W (vector length, bits of an element) are macros, FIXED for a core with the port
 // v_exponent. FILE holds, little-endian, five 64-bit words (D, W, queries, keys, v_exponent) and then the queries, keys
-// and values as they are on the ports, each vector in 32-bit words. Every query meets all keys, one a cycle, without
+// and values packed as on the ports, each vector in 32-bit words. Every query meets all keys, one a cycle, without
 // a pause. The last line is JSON: keys, cycles, seconds of processor time, value reads, and a hash of all results.
 
 #include "Vcore.h"

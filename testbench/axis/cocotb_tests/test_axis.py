@@ -130,7 +130,7 @@ class Bench:
 
 
 async def run_blocks(bench, q, k, v, o, needed):
-    """Blocks of as many queries as the array has, all with the same keys."""
+    """Blocks of the array's number of queries, all with the same keys."""
     size = bench.wrapper.queries
     starts = range(0, len(q), size)
     for first in starts:

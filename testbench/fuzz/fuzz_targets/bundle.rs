@@ -10,7 +10,7 @@ use tempfile::TempDir;
 static FOLDER: LazyLock<TempDir> = LazyLock::new(|| TempDir::new().expect("a temporary folder"));
 
 fuzz_target!(|bytes: &[u8]| {
-    // The beginning says what a file may be.
+    // The first bytes decide the format.
     let name = if bytes.starts_with(b"PK") { "head.npz" } else { "head.safetensors" };
     let path = FOLDER.path().join(name);
     fs::write(&path, bytes).expect("a file");

@@ -1,4 +1,4 @@
-//! A configuration file: refused with an error that says something, or written back unchanged and, where it is small,
+//! A configuration file: refused with a non-empty error, or written back unchanged and, where it is small,
 //! made into Verilog.
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Words after `flashd generate`: the name of a module, which is an identifier, or an error that says something.
+//! Words after `flashd generate`: the name of a module, which is an identifier, or a non-empty error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! What the targets have in common.
+//! Helpers of all targets.
 
 use flashd_workload::Attention;
 
