@@ -95,7 +95,7 @@ fn a_wrapper_has_one_clock_and_no_gate() {
 }
 
 #[test]
-fn manifest_and_description_say_what_the_hardware_has() {
+fn manifest_and_description_agree_with_the_hardware() {
     for config in configs() {
         let files = axis_files(&config).unwrap();
         let manifest: WrapperManifest = serde_json::from_str(&files[1].text).unwrap();
@@ -162,7 +162,7 @@ fn beats_with_bits_to_spare_are_marked_and_no_others() {
     };
     let configs = cores.flat_map(|core| [None, Some(8), Some(16)].map(|beat_bits| wrapper(&core, beat_bits)));
     for config in configs.filter(|config| config.validate().is_ok()) {
-        // Of several beats, the first is read completely.
+        // Where there are several beats, the first is read completely.
         let wanted = [Carried::Query, Carried::Key, Carried::Value]
             .map(|carried| (config.beat_of(carried), config.beat_of(carried) > config.bits(carried)));
         let verilog = &axis_files(&config).unwrap()[0].text;

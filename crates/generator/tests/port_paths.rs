@@ -160,7 +160,7 @@ fn ports_of_arrays_splits_and_wrappers_are_as_the_manifest_says() {
         let core = CoreConfig::new(design, 4, Format::BF16);
         let array = ArrayConfig::new(core.clone(), 2);
         let paths = compare(&array_files(&array).unwrap(), "clk");
-        // As the page of arrays says.
+        // As documented on the page of arrays.
         assert_eq!(paths["k_ready"].feedthrough, ["k_last"], "{}", array.name());
         assert!(paths["q_ready"].feedthrough.is_empty());
         compare(&axis_files(&WrapperConfig::new(array)).unwrap(), "aclk");

@@ -126,7 +126,7 @@ fn an_array_instantiates_its_core_and_emits_it_once() {
     for (i, core) in CoreConfig::variants(6, Format::BF16).into_iter().enumerate() {
         let plain = Emission::from(Prefix::Plain);
         let alone = &core_files_in(&core, &plain).unwrap()[0].text;
-        // One query, and an even, an odd or a large number of them in turn.
+        // One query, and an even, an odd or a large number of queries in turn.
         for queries in [1, [2, 3, 8][i % 3]] {
             let config = ArrayConfig::new(core.clone(), queries);
             let files = array_files_in(&config, &plain).unwrap();
@@ -262,8 +262,8 @@ fn no_module_has_a_clock_that_it_does_not_use() {
     }
 }
 
-/// Wires have the name of what they carry, flags of lanes are collected in one operator, and a comment tells the weights that are
-/// there.
+/// Wires are named by their values, flags of lanes are reduced by one operator, and a comment lists the weights of a paper
+/// core.
 #[test]
 fn a_core_reads_as_expected() {
     let formats = [Format::BF16, Format::FP8_E4M3];
@@ -292,7 +292,7 @@ fn a_core_reads_as_expected() {
     assert!(text.contains("// w = first ? 1 : keeps ? 2^-14 : loads ? 1 : sigmoid.\n"));
 }
 
-/// FuseSoC is told of every file.
+/// FuseSoC's description names every file.
 #[test]
 fn a_core_description_names_every_file() {
     let config = WrapperConfig::new(ArrayConfig::new(CoreConfig::shipped().remove(0), 2));
@@ -333,10 +333,9 @@ fn files_are_written_completely_or_not_at_all() {
     assert!(error.starts_with("cannot write ") && error.contains("below"), "{error}");
 }
 
-/// A leaf that does not read some input, because the configuration leaves its decision out, is a line in the module around it, so
-/// that no port is there for nothing.
+/// A leaf whose decision the configuration leaves out becomes a line in its parent, so that there are no unused ports.
 #[test]
-fn what_a_configuration_leaves_out_has_no_port() {
+fn omitted_decisions_have_no_ports() {
     for datapath in [FlashDVariant::Ranged.into(), Fa2Variant::SharedScale.into()] {
         let core =
             CoreConfig { hold: Some(Hold::None), ..CoreConfig::with_datapath(datapath, 8, Format::FP8_E4M3) };
@@ -348,10 +347,10 @@ fn what_a_configuration_leaves_out_has_no_port() {
     }
 }
 
-/// A leaf that reads some bits of a register is given these, as something else reads the others. What is left without a reader are
-/// the fractions of a vector in which Inf and NaN are looked for.
+/// A leaf that reads some bits of a register has a port for these only. The only unread input bits are fractions of a vector that is
+/// searched for Inf and NaN.
 #[test]
-fn inputs_are_as_wide_as_what_is_read() {
+fn inputs_have_the_width_of_the_read_bits() {
     let core = &CoreConfig::shipped()[0];
     let verilog = &core_files(core).unwrap()[0].text;
     let lane = core.lane_bits();
@@ -376,7 +375,7 @@ fn inputs_are_as_wide_as_what_is_read() {
     }
 }
 
-/// Integer values with integer results need no exponent, in any datapath: a module has no input for what it does not read.
+/// Integer values with integer results need no exponent, in any datapath: modules read all their inputs.
 #[test]
 fn modules_read_every_input_of_integers() {
     let int8 = Format::INT8;

@@ -1,4 +1,4 @@
-//! What computes attention in a model: f32, or a core's bit-exact model.
+//! Attention in a language model: f32, or a core's bit-exact model.
 
 use crate::checkpoint::Config;
 use crate::error::LlmError;

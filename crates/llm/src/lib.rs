@@ -39,7 +39,7 @@ pub use error::LlmError;
 pub use tokenizer::{BOS, Tokenizer};
 // The model.
 pub use runner::Runner;
-// Who computes its attention.
+// Implementations of its attention.
 pub use attention::{Attention, CoreAttention, F32Attention, Heads, Held, RecordHeads};
 // Generation and comparison.
 pub use generate::{Comparison, Difference, Generation, Perplexity, compare, generate, perplexity};

@@ -75,7 +75,7 @@ impl<'a, A: Attention> Runner<'a, A> {
         self.logits.fill(0.0);
     }
 
-    /// Takes the next token of the sequence and gives the logits of the one after it.
+    /// Takes the next token of the sequence and returns the logits of its successor.
     ///
     /// For each layer, with RMS norms before both parts: `x += wo attention(rotated q, rotated k, v)`, then
     /// `x += w2 (silu(w1 x) * w3 x)`.

@@ -78,7 +78,7 @@ impl Tokenizer {
     /// Tokens of a text, [`BOS`] first.
     ///
     /// A space is put before the text if the vocabulary has one. Characters that it lacks are taken byte by byte.
-    /// Then, as long as two neighbours form a token, those with the highest score are merged, the first of equals.
+    /// Then, as long as two neighbours form a token, the pair with the highest score is merged, the first of equals.
     pub fn encode(&self, text: &str) -> Vec<usize> {
         let mut tokens = vec![BOS];
         if !text.is_empty() {

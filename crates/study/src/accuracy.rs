@@ -39,7 +39,7 @@ pub enum AccuracyError {
     /// A head that no core can take.
     #[error(transparent)]
     Heads(#[from] HeadsError),
-    /// A head whose name does not say what row it belongs to.
+    /// A head whose name does not contain its row.
     #[error("{0}")]
     Name(String),
     /// A configuration that is not valid on a head, or not of the format.
@@ -97,8 +97,8 @@ pub struct RowAccuracy {
     /// Error of the exact results rounded to the format: no core's mean or largest error is smaller, but for results
     /// below the smallest normal number of a format that flushes.
     pub rounding: MeanMax,
-    /// Error of f64 attention on the rounded inputs, its results rounded to the format: what a core without any error
-    /// of its own would have. A core can come out below it, where its own errors happen to undo some of the inputs'.
+    /// Error of f64 attention on the rounded inputs, its results rounded to the format: the error of an exact core. A
+    /// core's error can be smaller where its roundings happen to cancel some of the inputs'.
     pub input: MeanMax,
     /// Cores, in the order given.
     pub cores: Vec<CoreAccuracy>,
@@ -123,7 +123,7 @@ pub struct MeanMax {
 }
 
 impl MeanMax {
-    /// Of several heads.
+    /// Combines several heads.
     pub(crate) fn of(heads: impl Iterator<Item = Accuracy> + Clone) -> MeanMax {
         let count = heads.clone().count().max(1) as f64;
         MeanMax {
@@ -245,9 +245,9 @@ fn on_rounded(encoded: &Encoded, scaling: &Scaling, scores: &[Vec<f64>], v: &[u6
     scores.par_iter().flat_map_iter(|s| with_sink(s.clone(), &v[..s.len() * d], d, sink)).collect()
 }
 
-/// Errors of cores of one format on heads, scales that are powers of two being those of a rule: a row for each head, layer or group. Vector length and score shift are those
-/// of each head; V has the power of two that suits the core best on the head. Of the first head of each row, `queries`
-/// queries run through the RustHDL core too; 0 leaves that out. `done` is called for every core on every head.
+/// Errors of cores of one format on heads: a row for each head, layer or group. A rule chooses the scales that are powers of two. Vector
+/// length and score shift follow each head; V has the power of two that suits the core best on the head. `queries` queries of each row's
+/// first head also run through the RustHDL core; 0 leaves that out. `done` is called for every core on every head.
 ///
 /// # Errors
 /// A head that no core can take, a configuration that is not valid or not of the format, and a difference between

@@ -1,4 +1,4 @@
-//! What heads are taken together in a row of figures.
+//! Grouping of heads in a row of figures.
 
 use flashd_workload::Trace;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! Errors where channels of V differ in size: trained models have some that are hundreds of times the others, and what errors are as a
-//! fraction of the head's max|v| hides the errors of the small channels.
+//! Errors where channels of V differ in size: some channels of trained models are hundreds of times the others. Errors as a fraction of
+//! the head's max|v| hide the errors of the small channels.
 
 use crate::accuracy::{AccuracyError, on_head};
 use crate::errors::Encoded;
@@ -46,7 +46,7 @@ impl Large {
     }
 }
 
-/// One core on heads with one size of large channels. Errors are means over the small channels, each as a fraction of its own max|v|.
+/// One core on heads with one size of large channels. Errors are means over the small channels, each as a fraction of the channel's max|v|.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChannelErrors {
     /// Large channels.

@@ -26,8 +26,8 @@ struct Drawn {
     max_abs_v: f64,
 }
 
-/// The head of a seed. Those of the last number of keys stay, 17 MB each at the longest: every format rounds the same ones, and to draw
-/// one takes as long as to run a core on it.
+/// The head of a seed. Heads of the last number of keys are cached, 17 MB each at the longest: every format rounds the same heads, and
+/// drawing one takes as long as running a core on it.
 fn drawn(seed: u64, keys: usize) -> Arc<Drawn> {
     static LAST: Mutex<Vec<Arc<Drawn>>> = Mutex::new(Vec::new());
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +44,7 @@ fn drawn(seed: u64, keys: usize) -> Arc<Drawn> {
 
 /// One head; the shorter ones are its beginning.
 struct EqualHead {
-    /// Of results.
+    /// Format of results.
     format: Format,
     q: Vec<u64>,
     k: Vec<u64>,
@@ -148,8 +148,8 @@ pub(crate) fn accuracies(
     Ok(all)
 }
 
-/// The largest errors of the elements over the heads of all [`SEEDS`], as fractions of max|v|: for each configuration those on
-/// each of `counts` equal scores. The values are random, rounded as they are; the exact result is the mean of
+/// The largest errors of the elements over the heads of all [`SEEDS`], as fractions of max|v|: for each configuration and each
+/// of `counts` equal scores. The values are random, rounded as they are; the exact result is the mean of
 /// the rounded ones. Vector lengths are replaced by [`D`]. `done` is called for every configuration and seed.
 ///
 /// # Errors

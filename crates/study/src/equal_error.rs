@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 
 /// Vector length of the heads.
 pub const D: usize = 16;
-/// Queries of each kind with a number of keys, of all its heads. The largest of some dozens of ratios is looked at: of fewer queries, chance would choose the
-/// widths. With few keys more of them are cheap.
+/// Queries of each kind with a number of keys, of all its heads. The largest of some dozens of ratios decides: with fewer queries, chance
+/// would choose the widths. With few keys, more queries are cheap.
 fn queries(keys: usize) -> usize {
     if keys <= 1024 { 32 } else { 8 }
 }
@@ -120,8 +120,8 @@ pub struct KindErrors {
     pub max_ratio: f64,
 }
 
-/// The mean over that of a reference that errs. Where exact results are numbers of the format, so that the reference does not err, the core is compared with
-/// `rounding`, the mean or largest error of a rounding to the format. A core without any error has 1.
+/// A core's error over the reference's. If the reference is exact, because exact results are numbers of the format, the core is compared
+/// with `rounding`, the mean or largest error of a rounding to the format. A core without any error has 1.
 fn ratio(error: f64, reference: f64, rounding: f64) -> f64 {
     // Sums in f64 err by less.
     const EXACT: f64 = 1e-12;
@@ -171,7 +171,7 @@ impl Judged {
     }
 }
 
-/// What cores are judged on.
+/// The data on which cores are judged.
 #[derive(Clone, Debug)]
 pub struct Data<'a> {
     /// Kinds of synthetic heads.
@@ -229,7 +229,7 @@ pub fn judge(
 
 /// The errors of each core on the heads of a case.
 fn errors(encodings: Encodings, cores: usize, case: &Case, heads: &[OnHead]) -> Vec<KindErrors> {
-    // Of a result just below the largest value.
+    // The ulp of a result just below the largest value.
     let ulp = (-f64::from(encodings.formats.o.precision())).exp2();
     let mean_max = |of: &dyn Fn(&OnHead) -> (f64, f64)| {
         let each = heads.iter().map(of);

@@ -22,7 +22,7 @@ pub(crate) struct Encoded<'a> {
     /// Elements, followed by scales if there are any.
     pub(crate) q: Vec<u64>,
     pub(crate) k: Vec<u64>,
-    /// With every power of two worth trying for V, the one that fills the range most first.
+    /// With every power of two worth trying for V, best-filling first.
     pub(crate) scalings: Vec<Scaling>,
     /// Elements of Q and K, in this order, that saturated.
     pub(crate) saturated: [usize; 2],
@@ -92,7 +92,7 @@ impl<'a> Encoded<'a> {
         })
     }
 
-    /// Only with the power of two for V that fills the range most: the one that `simulate` takes.
+    /// Only with the power of two for V that fills the range most, as in `simulate`.
     pub(crate) fn filling(mut self) -> Self {
         self.scalings.truncate(1);
         self
@@ -164,7 +164,7 @@ impl<'a> Encoded<'a> {
             .zip(values)
             .map(|(scaling, v)| self.accuracy(scaling, &self.run(&model, v)))
             .collect();
-        // The first of equals: the one that fills the range most.
+        // The first of equals fills the range most.
         Ok(candidates.into_iter().min_by(|a, b| a.mean.total_cmp(&b.mean)).unwrap_or_default())
     }
 
@@ -178,7 +178,7 @@ impl<'a> Prepared<'a> {
     /// Scales and rounds all heads.
     ///
     /// # Errors
-    /// If a head's score scale is beyond what a core can apply.
+    /// If no core can apply a head's score scale.
     pub fn new(heads: &'a Heads, encodings: impl Into<Encodings>) -> Result<Self, HeadsError> {
         let encodings = encodings.into();
         let encode = |head| {

@@ -21,7 +21,7 @@ pub fn default_grid(d: usize, format: Format) -> Vec<CoreConfig> {
     let variants = cores.clone();
     for config in variants.iter().filter(|c| c.value_stage.is_none()) {
         if config.has_fixed_lanes() {
-            // Bits beyond p: of FLASH-D's accumulator, and of v and w together. FA2 takes v as it is.
+            // Bits beyond p: of FLASH-D's accumulator, and of v and w together. FA2 does not round v.
             let (accumulators, factors): (&[u32], &[(u32, i32)]) = match config.design() {
                 Design::FlashD => (&[7, 10, 13, 16], &[(2, 0), (4, 0), (4, 1), (6, 1)]),
                 // A multiplier that also does the final scale has a factor of p + 2 bits at least.
@@ -44,7 +44,7 @@ pub fn default_grid(d: usize, format: Format) -> Vec<CoreConfig> {
             }
         }
     }
-    // Wide formats have no room for all of them.
+    // Wide formats have no room for all these bits.
     cores.retain(|core| core.validate().is_ok());
     distinct(cores)
 }
@@ -83,7 +83,7 @@ fn in_formats_of(core: CoreConfig, other: &CoreConfig) -> CoreConfig {
     CoreConfig { scales, q_scales, k_scales, v_scales, ..core.with_formats(other.formats()) }
 }
 
-/// The valid ones of all variants with the vector length, formats and scales of a core.
+/// The valid variants with the vector length, formats and scales of a core.
 pub fn variants_like(core: &CoreConfig) -> Vec<CoreConfig> {
     let all = CoreConfig::variants(core.d, core.format).into_iter();
     all.map(|variant| in_formats_of(variant, core)).filter(|variant| variant.validate().is_ok()).collect()

@@ -172,8 +172,8 @@ impl Heads {
         Heads { heads: self.heads.into_iter().map(|head| head.with_scores(scores)).collect() }
     }
 
-    /// The same heads with K minus its mean over the keys ([`flashd_workload::Attention::smooth_k`]); the exact results stay those of K
-    /// as it is.
+    /// The same heads with K minus its mean over the keys ([`flashd_workload::Attention::smooth_k`]); the exact results still use the original
+    /// K.
     #[must_use]
     pub fn smooth_k(&self) -> Heads {
         let smooth = |head: &Head| {

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`accuracy`] takes the error of a few cores apart (inputs, result, datapath, hardware), [`lengths`] follows it over
-//! the number of keys, [`channels`] over channels of V that differ in size, [`skips`] what rules for holding save and cost, and [`weight`] draws FLASH-D's weight as the
+//! the number of keys, [`channels`] over channels of V that differ in size, [`skips`] the savings and errors of hold rules, and [`weight`] draws FLASH-D's weight as the
 //! hardware computes it.
 //!
 //! All errors are against f64 attention and are fractions of the head's max|v|. An error on traces is a figure of a
@@ -59,7 +59,7 @@ pub mod pareto;
 pub use heads::{Head, Heads, HeadsError, SYNTHETIC_D, SYNTHETIC_HEADS, SYNTHETIC_KEYS, Scores};
 // Errors of a core on them.
 pub use errors::{GroupErrors, Prepared, TraceErrors};
-// What several errors of a core are ordered by.
+// The order of a core's errors.
 pub use by::By;
 // The model against the hardware on a part of them.
 pub use hardware::{CHECKED_KEYS, HardwareCheck};

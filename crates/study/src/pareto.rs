@@ -53,8 +53,8 @@ pub fn knee(points: &[Point], front: &[usize]) -> Option<usize> {
     if dx == 0.0 && dy == 0.0 {
         return Some(first);
     }
-    // Cross product with the chord: its length times the distance, positive below. What rounding leaves of points on
-    // the chord does not count.
+    // Cross product with the chord: its length times the distance, positive below. Rounding errors of points on
+    // the chord do not count.
     let least = 1e-9 * (dx * dy).abs();
     let mut best = None;
     for &(i, x, y) in &logs {

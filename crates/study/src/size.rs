@@ -50,7 +50,7 @@ impl Width {
     }
 }
 
-/// V and W of FLASH-D alone: FA2 takes a value as it is, and its multiplier, which also scales the result, has a factor as wide as that.
+/// V and W of FLASH-D alone: FA2 does not round values, and its multiplier, which also scales the result, needs a wide factor anyway.
 fn has_factors(core: &CoreConfig) -> bool {
     core.has_fixed_lanes() && core.design() == Design::FlashD
 }
@@ -209,7 +209,7 @@ impl Space {
         self.points.is_empty()
     }
 
-    /// The start with each width by itself narrower by a bit, or wider where it cannot be narrower. [`Space::price`] takes their costs.
+    /// The start with one width at a time narrower by a bit, or wider where it cannot be narrower. [`Space::price`] takes their costs.
     pub fn probes(&self) -> Vec<CoreConfig> {
         (0..self.widths.len()).map(|i| self.core(&self.probe(i))).collect()
     }
@@ -226,7 +226,7 @@ impl Space {
 
     /// Sets the estimated costs, from the costs of the start and of its probes.
     pub fn price(&mut self, start: f64, probes: &[f64]) {
-        /// Of the start's cost: of two cores of the same cost the narrower one is taken.
+        /// A share of the start's cost: of two cores of the same cost the narrower one is taken.
         const LEAST: f64 = 1e-5;
         let at = self.at();
         let price = |(i, &probe): (usize, &f64)| {
@@ -302,7 +302,7 @@ fn batch<'a>(open: &[&'a Point]) -> Vec<&'a Point> {
     batch
 }
 
-/// What judged cores are known, by name.
+/// Judged cores, by name.
 #[derive(Default)]
 pub struct Judgements(BTreeMap<String, Judged>);
 

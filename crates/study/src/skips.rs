@@ -1,4 +1,4 @@
-//! How many steps a rule holds on recorded heads, and what that costs.
+//! Share of steps that a rule holds on recorded heads, and its error.
 //!
 //! A held step leaves o and the scalar state as they were, and the read of its value is skipped. Its key has been read by then: the
 //! score decides. So a rule saves value reads and the update of d lanes, never the dot product or the key.
@@ -20,7 +20,7 @@ pub use tally::Tally;
 /// The share of steps that the paper's static rule holds, as its Table I reports, smallest and largest.
 pub const PAPER_HELD: (f64, f64) = (0.005, 0.028);
 
-/// The first of the rules that save most in a group among those whose largest added error in f64 is below `limit`
+/// The rule that saves most in a group, the first of equals, among rules whose largest added error in f64 is below `limit`
 /// (a fraction of max|v|) and that `eligible` admits.
 pub fn best(group: &GroupHolds, limit: f64, eligible: impl Fn(&RuleHolds) -> bool) -> Option<&RuleHolds> {
     let fits = |r: &&RuleHolds| r.exact.max_error < limit && eligible(r);

@@ -40,7 +40,7 @@ fn accumulators(format: Format) -> [CoreConfig; 3] {
 fn equal_scores_give_the_mean() {
     // Limits of the largest error over all seeds, as powers of two: below 64 keys, from 64 and from 1024 on. With few
     // keys the error comes from the rounding of the output and of the weights. With many keys the errors of the weights
-    // average out. What remains is the accumulator's rounding. Measured errors are up to one power of two below the limits.
+    // average out. The accumulator's rounding remains. Measured errors are up to one power of two below the limits.
     let bf16 = [[-8, -11, -11], [-8, -11, -12], [-8, -11, -12], [-8, -11, -12]];
     let e4m3 = [[-4, -7, -4], [-4, -7, -6], [-4, -7, -7], [-4, -7, -7]];
     // The other datapaths are in fixed point.

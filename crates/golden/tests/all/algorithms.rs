@@ -1,5 +1,5 @@
-//! The table of algorithms: on random heads with masks of every kind, each computes attention, and its counts are those
-//! of its closed formula.
+//! The table of algorithms: on random heads with masks of every kind, each computes attention, and its counts agree with
+//! its closed formula.
 
 use flashd_golden::family::*;
 use proptest::prelude::*;
@@ -156,7 +156,7 @@ proptest! {
         }
     }
 
-    /// Folds of every shape equal those over lists, bit for bit.
+    /// Folds of every shape equal folds over lists, bit for bit.
     #[test]
     fn folds_have_their_shapes(head in heads(Biases::Any), columns in 1..50usize) {
         let problem = head.problem();

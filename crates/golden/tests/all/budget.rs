@@ -53,7 +53,7 @@ fn steps(config: &CoreConfig, s: &[f64]) -> Vec<Step> {
 }
 
 #[test]
-fn cores_hold_what_the_rule_in_f64_holds() {
+fn cores_hold_the_same_keys_as_the_rule_in_f64() {
     let mut rng = rng(91);
     for fraction in [4, 9, 14, 22] {
         let config = core(fraction);
@@ -96,7 +96,7 @@ fn lost(config: &CoreConfig, steps: &[Step]) -> f64 {
 }
 
 #[test]
-fn what_cores_hold_stays_within_the_budget() {
+fn held_weight_stays_within_the_budget() {
     let mut rng = rng(92);
     let mut nearest = 0.0f64;
     for (fraction, segments, state) in [(4, 4, 14), (9, 8, 18), (9, 32, 14), (12, 16, 20), (22, 8, 18)] {

@@ -21,7 +21,7 @@ fn operands(rng: &mut ChaCha8Rng, format: Format, spread: u64, n: usize) -> Vec<
     (0..n).map(|_| one()).collect()
 }
 
-/// Every core with float lanes, and those with fixed-point lanes of several widths.
+/// Every core with float lanes, and cores with fixed-point lanes of several widths.
 fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
     let flash_d = CoreConfig { score_shift: Some(3), ..CoreConfig::new(Design::FlashD, d, format) };
     let fa2 = CoreConfig { score_shift: Some(3), ..CoreConfig::new(Design::Fa2, d, format) };

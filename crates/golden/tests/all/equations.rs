@@ -106,7 +106,7 @@ proptest! {
 
     /// (4).
     #[test]
-    fn the_output_lies_between_old_output_and_value(steps in steps()) {
+    fn the_output_is_between_old_output_and_value(steps in steps()) {
         let Steps { v, o, w, .. } = &steps;
         for i in steps.later() {
             let new = o[i - 1] * (1.0 - w[i]) + v[i] * w[i];
@@ -117,7 +117,7 @@ proptest! {
 
     /// (5).
     #[test]
-    fn a_weight_tells_the_sum(steps in steps()) {
+    fn a_weight_determines_the_sum(steps in steps()) {
         let Steps { s, v, m, l, w, .. } = &steps;
         for i in 0..s.len() {
             prop_assert!(same((s[i] - m[i]).exp() / w[i], l[i]));

@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn what_fa2_holds_is_below_the_threshold_of_x(s in scores_up_to(300), t in 1.0..20.0f64) {
+    fn keys_that_fa2_holds_are_below_the_threshold_of_x(s in scores_up_to(300), t in 1.0..20.0f64) {
         let weights = weights_under(&s, &mut MaximumThreshold::new(t));
         let mut lse: Option<LogSum> = None;
         for (&s, w) in s.iter().zip(&weights) {
@@ -197,7 +197,7 @@ fn a_budget_is_nearly_spent_and_never_overspent_on_many_keys() {
             let error = assert_withstands(rule, KEYS, |_| None);
             assert!(error < half_ulp && error > 0.9 * half_ulp, "{error} of {half_ulp}");
         }
-        // A charge is up to twice what the key costs, so only half of the bound may be used.
+        // A charge is up to twice the key's cost, so only half of the bound may be used.
         for decay in [CoarseDecay::Shift, CoarseDecay::Jump, CoarseDecay::Never] {
             let rule = CoarseBudget::new(fraction, 0, 16, decay);
             let error = assert_withstands(rule, KEYS, |_| None);
@@ -207,7 +207,7 @@ fn a_budget_is_nearly_spent_and_never_overspent_on_many_keys() {
 }
 
 #[test]
-fn what_decay_frees_can_be_spent_again_and_no_more() {
+fn only_decayed_budget_can_be_spent_again() {
     // Kept keys just above a power of two, where the coarse decay is least cautious; the keys between them fill up the
     // budget.
     for octave in -4..=3 {
@@ -221,7 +221,7 @@ fn what_decay_frees_can_be_spent_again_and_no_more() {
 }
 
 #[test]
-fn decay_frees_what_was_spent() {
+fn decay_frees_spent_budget() {
     // Two keys that take most of the budget, a rise, and two more.
     let s = [0.0, -7.7, -7.7, 5.0, -2.7, -2.7, -2.7];
     let count = |rule: &mut dyn HoldRule| held(&weights_under(&s, rule));

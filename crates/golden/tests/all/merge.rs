@@ -24,8 +24,8 @@ use flashd_spec::numerics::{Numerics, merge_numerics};
 use rand::RngExt;
 use std::sync::Arc;
 
-/// FLASH-D's lanes that round every operation: wide weights, states with many fraction bits, accumulators at the edge
-/// of the format's range, and log-sum-exps far apart and close.
+/// FLASH-D's lanes that round every operation: wide weights, states with many fraction bits, accumulators at the limits of the
+/// format's range, and log-sum-exps far apart and close.
 #[test]
 fn rounded_lanes_merge_as_the_model_does() {
     for (format, weight_bits, state) in [

@@ -86,7 +86,7 @@ fn pieces_and_made_vectors_change_no_bit() {
             for (i, (steps, expected)) in steps.iter().zip(&expected).enumerate() {
                 assert!(steps == &expected.steps, "{name}: query {i}");
             }
-            // It ends when nobody listens any more.
+            // It ends when the receiver is dropped.
             let mut pieces = 0;
             let ended = model.run_by_piece(stored, &mut |_| {
                 pieces += 1;

@@ -127,7 +127,7 @@ proptest! {
         for (i, row) in k.chunks_mut(D).enumerate().filter(|(i, _)| gone(*i)) {
             row.iter_mut().for_each(|x| *x = (noise >> (i % 32)) & ones(f.width()));
         }
-        // Both runs use the exponent of all values. By default the second would use that of the visible ones.
+        // Both runs use the exponent of all values. By default the second would use the visible values' exponent.
         let exponent = v_exponent(f, &v);
         let model = Model::new(core);
         let (length, exponents) = ([k.len() / D], [exponent]);

@@ -52,7 +52,7 @@ fn a_weight_of_one_returns_v_and_steps_stay_between_o_and_v() {
                     // A factor of at most 1/2.
                     let w = (1 << (lane.w - 1)) | w | (rng.random_range(2..8) << lane.w);
                     let next = flash_d_ranged_lane(&config, o, v, (w, upper, rng.random()));
-                    assert_eq!(next >> lane.o, exponent, "{format}: the exponent is that of the larger");
+                    assert_eq!(next >> lane.o, exponent, "{format}: the exponent is the larger one's");
                     let (next, to) = (number(&config, next), number(&config, first));
                     // A dithered difference is up to one place of `lane.v` too long, and halved at least.
                     let slack = place(lane.v) + place(kept);
@@ -66,10 +66,7 @@ fn a_weight_of_one_returns_v_and_steps_stay_between_o_and_v() {
                     v,
                     ((60 << lane.w) | (1 << (lane.w - 1)), false, rng.random()),
                 );
-                assert!(
-                    (number(&config, same) - from).abs() <= place(kept),
-                    "{format}: {from} beside {v:#x}"
-                );
+                assert!((number(&config, same) - from).abs() <= place(kept), "{format}: {from} and {v:#x}");
             }
         }
     }

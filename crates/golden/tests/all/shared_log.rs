@@ -77,7 +77,7 @@ fn a_first_key_counts_one_and_sums_are_shifted() {
 }
 
 #[test]
-fn what_is_far_below_a_new_reference_vanishes() {
+fn terms_far_below_a_new_reference_vanish() {
     for format in FORMATS {
         let mut v: Vec<u64> = [-0.5, 3.0, 1.25, -2.0].map(|v| encode(format, v)).repeat(2);
         v[..D].fill(encode(format, 1.0));
@@ -127,10 +127,10 @@ fn the_sum_stays_within_two_octaves() {
     }
 }
 
-/// With 65,536 equal scores the error is that of the log-reference, whose accumulators have the same bits; in bf16 with
+/// With 65,536 equal scores the error equals the log-reference's, whose accumulators have the same bits; in bf16 with
 /// these values it is 0.4 % larger.
 #[test]
-fn as_many_equal_scores_as_there_may_be_lose_no_more_than_in_the_log_reference() {
+fn the_most_equal_scores_lose_no_more_than_in_the_log_reference() {
     let (d, keys, seeds) = (16, 65_536, 3);
     for format in [Format::BF16, Format::FP16] {
         let mut means = [0.0; 2];

@@ -135,7 +135,7 @@ fn tolerance(core: &CoreConfig) -> f64 {
 
 /// A state's log-sum-exp, in base 2, agrees with the scores of its keys.
 #[test]
-fn the_log_sum_exp_is_that_of_the_scores() {
+fn the_log_sum_exp_agrees_with_the_scores() {
     for core in cores() {
         let (all, n) = (operands(&core, 7), Numerics::new(&core));
         let no_key = PartialState::no_key(&core, &n).unwrap();

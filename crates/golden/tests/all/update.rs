@@ -39,7 +39,7 @@ fn is_mean(config: &CoreConfig, o: u64) -> bool {
 /// A lane's step, of `o`, `v`, `u` and `upper`.
 type Lane = dyn Fn(u64, u64, u64, bool) -> u64 + Send + Sync;
 
-/// A weight of one (`u = 0`, upper) returns `v`, a weight of zero (`u = 0`, lower) returns `o`, and every result lies
+/// A weight of one (`u = 0`, upper) returns `v`, a weight of zero (`u = 0`, lower) returns `o`, and every result is
 /// between `o` and `v`. The sign of a zero is ignored.
 fn check_properties(config: &CoreConfig, lane: &Lane, o: u64, v: u64, u: u64, upper: bool) {
     let (format, accumulator) = (config.format, config.accumulator_format());

@@ -1,8 +1,8 @@
-//! A gated register beside one whose clock never stops.
+//! A gated register, followed by one whose clock never stops.
 
 use flashd_hwmodel::rtl::{Module, Tag, Wire};
 
-/// A register behind a gate.
+/// A register with a clock gate.
 fn gated(around: &mut Module, enable: Wire, d: Wire) -> Wire {
     around.part("inner", Tag::module("gated", ""), |m| {
         m.clock();

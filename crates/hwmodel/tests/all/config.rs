@@ -7,7 +7,7 @@ use flashd_spec::config::{
 use flashd_spec::format::Format;
 
 #[test]
-fn names_carry_what_is_not_default() {
+fn names_list_non_default_options() {
     let c = CoreConfig::new(Design::FlashD, 64, Format::BF16);
     assert_eq!(c.name(), "flash_d_bf16_d64");
     assert_eq!(
@@ -43,7 +43,7 @@ fn names_carry_what_is_not_default() {
     assert_eq!(coarse.hold(), Hold::Below(18.0));
 }
 
-/// Names of files and tops have a limit, and cut ones still tell designs apart.
+/// Names of files and tops have a limit, and truncated ones are still distinct.
 #[test]
 fn names_of_many_options_are_cut() {
     let core = |softcap| CoreConfig {
@@ -86,7 +86,7 @@ fn the_shipped_cores_are_valid_and_have_distinct_names() {
 }
 
 #[test]
-fn variants_are_valid_and_have_names_of_their_own() {
+fn variants_are_valid_and_have_distinct_names() {
     for (_, format) in Format::NAMED {
         let cores = CoreConfig::variants(16, format);
         let names: std::collections::BTreeSet<_> = cores.iter().map(CoreConfig::name).collect();

@@ -4,8 +4,8 @@ use flashd_hwmodel::arith::fixed::fixed_to_format;
 use flashd_hwmodel::word::Num;
 use flashd_spec::format::{Format, Subnormals};
 
-/// The nearest number of a format, ties to even, saturating; what is below the smallest normal number after rounding is zero where
-/// subnormals are flushed.
+/// The nearest number of a format, ties to even, saturating; where subnormals are flushed, rounded numbers below the smallest normal
+/// one are zero.
 fn nearest(to: Format, x: f64) -> f64 {
     let least = to.min_exponent();
     let own = if x == 0.0 { least } else { ((x.to_bits() >> 52 & 0x7ff) as i32) - 1023 };
@@ -28,7 +28,7 @@ fn every_number_of_a_lane_at_all_exponents() {
         (Format::FP8_E5M2, Format::FP8_E4M3),
     ];
     for (from, to) in own.into_iter().chain(others) {
-        // Shorter than a significand, as long, and longer. Behind the sign of 17 bits are 16, which four stages of a shift reach but for one.
+        // Shorter than a significand, as long, and longer. A word of 17 bits has 16 after the sign, one more than four stages of a shift reach.
         for (width, step) in [(6, 1), (9, 1), (12i32, 1), (17, 97)] {
             for x in (1..=from.exponent_mask()).step_by(step) {
                 let unit = f64::from(x as i32 - from.bias + 2 - width).exp2();

@@ -126,7 +126,7 @@ fn folded_expressions_have_the_same_value() {
 }
 
 /// Narrowing an expression to the bits that are read keeps their value: checked on chains of all operators over words
-/// of four to eight bits. A counter's digits choose the operators, so that each one follows every other one.
+/// of four to eight bits. A counter's digits choose the operators, so that every pair of operators occurs.
 #[test]
 fn narrowed_expressions_have_the_same_value() {
     /// Builds words, each from the ones before, and returns the parts that are read: bits of the last and of the one
@@ -190,7 +190,7 @@ fn narrowed_expressions_have_the_same_value() {
 }
 
 #[test]
-fn values_are_as_wide_as_what_is_read_of_them() {
+fn values_are_narrowed_to_their_read_bits() {
     let (a, b) = (Net::input("a", 8), Net::input("b", 8));
     let text = |y: Net| verilog_body(&["a", "b"], &[("y".to_string(), y)]);
     let low = |net: Net| text(net.named("x").slice(0, 4));

@@ -65,7 +65,7 @@ fn every_score_is_capped_as_tanh_has_it() {
 }
 
 #[test]
-fn zero_stays_zero_and_limits_are_those_of_the_cap() {
+fn zero_stays_zero_and_the_cap_limits() {
     for (cap, integer, fraction) in CASES {
         let table = Softcap::get(cap, integer, fraction);
         assert_eq!(table.value(0), 0);

@@ -22,8 +22,8 @@ fn shipped_cores_pass_rusthdl_checks() {
     }
 }
 
-/// Formats take turns with what is long: what a length changes is the trees and the groups of lanes, in all formats, with masks and in all
-/// accumulators alike.
+/// Formats take turns with long vectors: the length changes the trees and the groups of lanes alike in all formats and accumulators and
+/// with masks.
 #[test]
 fn odd_cores_pass_rusthdl_checks() {
     for ((_, format), long) in Format::NAMED.into_iter().zip([17, 48, 100].into_iter().cycle()) {

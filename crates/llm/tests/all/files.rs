@@ -1,4 +1,4 @@
-//! Checkpoints and tokenizers: what is read, and how bad files are refused.
+//! Checkpoints and tokenizers: reading them, and errors of bad files.
 
 use crate::common::{model, shape, tokenizer};
 use flashd_llm::{Checkpoint, LlmError, Tokenizer};
@@ -18,7 +18,7 @@ fn refused(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_files_are_read() {
     for shared_classifier in [true, false] {
         let model = model(shape(shared_classifier), 5);
         let bytes = model.to_bytes();
@@ -48,7 +48,7 @@ fn other_lengths_and_headers_are_refused() {
     }
     assert!(with(5, 0).contains("vocab_size = 0"));
     assert!(with(6, i32::MIN).contains("seq_len"));
-    // A classifier of its own, which the file does not have.
+    // A separate classifier, which the file does not have.
     assert!(with(5, -262).contains("bytes"));
     assert!(with(3, 5).contains("n_heads = 5"));
     assert!(with(4, 3).contains("n_kv_heads = 3"));

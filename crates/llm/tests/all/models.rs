@@ -1,4 +1,4 @@
-//! The recorded models beside the repository: run with `--ignored`. They say so and pass where these are absent.
+//! The recorded models next to the repository: run with `--ignored`. Without the models the tests say so and pass.
 
 use crate::common::shared;
 use flashd_llm::*;
@@ -17,7 +17,7 @@ fn load(checkpoint: &str, tokenizer: &str) -> Option<(Checkpoint, Tokenizer)> {
     Some((model, tokenizer))
 }
 
-/// The text, and what was generated, with f32.
+/// The text, and the generation, with f32.
 fn f32_text(model: &Checkpoint, tokenizer: &Tokenizer, prompt: &str, steps: usize) -> (String, Generation) {
     let mut runner = Runner::new(model, F32Attention);
     let generation = generate(&mut runner, &tokenizer.encode(prompt), steps, &mut || ());
@@ -72,7 +72,7 @@ fn byte_models_have_a_token_for_each_byte() {
         assert!(tokens[1..].iter().zip(text.bytes()).all(|(&token, byte)| token == usize::from(byte) + 3));
         assert_eq!(tokenizer.decode(&tokens), text);
         let measured = perplexity(&mut Runner::new(&model, F32Attention), &tokens, &mut || ()).unwrap();
-        // Far below that of a model that knows nothing, 259.
+        // Far below an untrained model's, 259.
         assert!(measured.perplexity < 6.0, "{name}: {measured:?}");
     }
 }

@@ -66,7 +66,7 @@ fn logits_in_f64(m: &Checkpoint, tokens: &[usize]) -> Vec<f64> {
 }
 
 #[test]
-fn logits_are_those_of_f64() {
+fn logits_agree_with_f64() {
     for (shared_classifier, seed) in [(true, 1), (false, 2)] {
         let model = model(shape(shared_classifier), seed);
         let mut runner = Runner::new(&model, F32Attention);
@@ -95,7 +95,7 @@ fn recorded(model: &Checkpoint) -> RecordHeads {
 }
 
 #[test]
-fn a_core_gives_what_the_bit_exact_model_gives() {
+fn a_core_agrees_with_the_bit_exact_model() {
     let model = model(shape(true), 3);
     let heads = recorded(&model);
     let size = model.config.head_size();
@@ -134,7 +134,7 @@ fn a_core_gives_what_the_bit_exact_model_gives() {
             let results: Vec<_> = prepared.iter().map(model_results).collect();
             for p in 0..TOKENS.len() {
                 let q: Vec<f32> = recorded.iter().flat_map(|head| head.query(p).to_vec()).collect();
-                // Each head with keys and values of its own.
+                // Each head with its keys and values.
                 let rows = |x: &[f32]| x[..(p + 1) * size].to_vec();
                 let keys: Vec<Vec<f32>> = recorded.iter().map(|head| rows(&head.k)).collect();
                 let values: Vec<Vec<f32>> = recorded.iter().map(|head| rows(&head.v)).collect();
@@ -202,7 +202,7 @@ fn perplexity_of_a_model_that_knows_nothing_is_its_vocabulary() {
 }
 
 #[test]
-fn perplexity_is_that_of_the_logits_in_f64() {
+fn perplexity_agrees_with_the_logits_in_f64() {
     let model = model(shape(true), 7);
     let mut sum = 0.0;
     for i in 1..TOKENS.len() {

@@ -90,7 +90,7 @@ fn sixty_four_queries() {
 }
 
 #[test]
-fn cycles_per_block_are_those_of_the_closed_formula() {
+fn cycles_per_block_agree_with_the_closed_formula() {
     for design in [Design::FlashD, Design::Fa2] {
         let core = CoreConfig::new(design, 4, Format::BF16);
         for queries in [1, 2, 3, 8] {
@@ -118,7 +118,7 @@ fn an_array_of_one_is_its_core() {
     }
 }
 
-/// Results, and what the port carries a cycle later.
+/// Results, and the port's value a cycle later.
 #[derive(Default)]
 struct AfterResult {
     previous: Option<Vec<u64>>,
@@ -138,8 +138,8 @@ impl Observer for AfterResult {
     }
 }
 
-/// Why an array copies the results of FLASH-D and not those of FA2: with the next query right behind, the former are
-/// gone in the next cycle.
+/// An array copies the results of FLASH-D but not of FA2: if the next query follows at once, FLASH-D's are gone in the
+/// next cycle.
 #[test]
 fn fa2_holds_its_result_and_flash_d_does_not() {
     for core in CoreConfig::variants(6, Format::BF16) {
@@ -219,7 +219,7 @@ fn resets_in_the_middle() {
     }
 }
 
-/// Every query has an exponent of its own.
+/// Every query has a separate exponent.
 #[test]
 fn exponents_belong_to_queries() {
     for core in CoreConfig::variants(4, Format::BF16).into_iter().filter(|c| c.has_value_exponent()) {

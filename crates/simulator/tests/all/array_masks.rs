@@ -1,4 +1,4 @@
-//! Arrays of cores with masks: each query of a block sees keys of its own.
+//! Arrays of cores with masks: each query of a block sees different keys.
 
 use flashd_golden::{Head, Model, QueryResult};
 use flashd_simulator::array::{ArrayRun, ArrayWorkload, Disturbance, run, run_against};
@@ -138,7 +138,7 @@ fn values_of_unseen_keys_are_not_read() {
     assert!(run.counters.v_reads <= 4);
 }
 
-/// Places beyond what the counter can say are seen by nobody.
+/// Keys beyond the counter's range are seen by no query.
 #[test]
 fn the_counter_saturates() {
     for design in [Design::FlashD, Design::Fa2] {

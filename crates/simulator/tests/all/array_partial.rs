@@ -1,4 +1,4 @@
-//! Arrays of cores with partial results: the keys of a block in tiles, through array and model, give bit for bit what one call gives.
+//! Arrays of cores with partial results: the keys of a block in tiles, through array and model, give the bits of a single call.
 
 use flashd_golden::{Model, Monitor, QueryResult};
 use flashd_simulator::array::{ArrayRun, ArrayWorkload, Disturbance, run, run_against, run_model};

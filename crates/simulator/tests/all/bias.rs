@@ -1,4 +1,4 @@
-//! Biases: cores, arrays and split keys in lock-step with the model, what a bias means, and what it costs in accuracy.
+//! Biases: cores, arrays and split keys in lock-step with the model, the meaning of a bias, and its accuracy.
 
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::selftest::{Expected, Stream, array, core, split_keys};
@@ -91,7 +91,7 @@ fn a_bias_is_added_in_natural_units() {
                 assert!(!invalid && (o - 8.0 * share).abs() < 0.05, "{}: {own}: {o}", core.name());
             }
         }
-        // Inf and NaN count as zero and are told; a subnormal number is zero; nothing of a masked key counts.
+        // Inf and NaN count as zero and are flagged; a subnormal number is zero; nothing of a masked key counts.
         for (bits, special) in
             [(0x7f80, true), (0xff80, true), (0x7fc0, true), (0x7f, false), (0x8000, false)]
         {
@@ -102,7 +102,7 @@ fn a_bias_is_added_in_natural_units() {
 }
 
 #[test]
-fn errors_with_a_slope_are_those_without() {
+fn a_slope_at_most_doubles_errors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbench/data");
     let traces = load_dir(&folder).unwrap();
     let mut means = [0.0; 2];
@@ -125,7 +125,7 @@ fn errors_with_a_slope_are_those_without() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn illegal_configurations_are_refused() {
     let core = CoreConfig { bias: true, ..CoreConfig::new(Design::FlashD, 8, Format::BF16) };
     let mut w = Workload::new(Format::BF16, 8, &[0; 8], &[0; 8], &[0; 8]);
     w.queries[0].biases = vec![0];

@@ -385,7 +385,7 @@ fn of_scores(scores: &[f64]) -> Attention {
 /// Budgets that are spent to the last unit, given back by heavy keys, and that last through long holds.
 #[test]
 fn budgets_are_spent_and_given_back_in_lockstep() {
-    // Ever lighter keys, each of which takes what it may; then keys of all depths, heavy ones and rises among them.
+    // Ever lighter keys, each with the largest possible charge; then keys of all depths, heavy ones and rises among them.
     let mut state = 7u64;
     let mut random = |below: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -434,9 +434,9 @@ fn budgets_are_spent_and_given_back_in_lockstep() {
     }
 }
 
-/// The static rule of the paper on the same streams: what the hold rule is there to avoid.
+/// The static rule of the paper on the same streams, whose error the hold rule avoids.
 #[test]
-fn the_static_rule_fails_where_it_is_said_to() {
+fn the_static_rule_fails_on_the_documented_stream() {
     let attention = synthetic::adversarial("hi3", 16).unwrap();
     let s = scenario(attention);
     let reference = Reference::new(&s);

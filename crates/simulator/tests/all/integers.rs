@@ -8,7 +8,7 @@ use flashd_spec::format::{Format, Formats};
 use flashd_workload::load_dir;
 use std::path::Path;
 
-/// All that can be made of a datapath with integers: with scales and without, beside floats, with masks and partial results.
+/// All cores of a datapath with integers: with scales and without, mixed with floats, with masks and partial results.
 fn integer_cores(d: usize) -> Vec<CoreConfig> {
     let (bf16, int8, int4) = (Format::BF16, Format::INT8, Format::INT4);
     let small_units = Format::int8_of_fraction(4);
@@ -53,7 +53,7 @@ fn all_of_them_in_lockstep() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_both_names() {
+fn illegal_pairs_are_refused_by_both_names() {
     let int8 = || CoreConfig::new(Design::FlashD, 8, Format::INT8);
     let refused = |core: CoreConfig| core.validate().unwrap_err().by_flag();
     let paper = CoreConfig { datapath: FlashDVariant::Paper.into(), ..int8() };
@@ -73,7 +73,7 @@ fn what_cannot_be_is_refused_by_both_names() {
 }
 
 #[test]
-fn eight_bits_of_integers_lose_a_third_of_what_e4m3_loses() {
+fn eight_bits_of_integers_have_a_third_of_e4m3s_error() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbench/data");
     let traces = load_dir(&folder).unwrap();
     let mut means = [[0.0; 2]; 2];

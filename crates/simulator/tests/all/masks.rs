@@ -1,4 +1,4 @@
-//! Keys that a query does not see: cores in lock-step with the model, and what masks must not do.
+//! Keys that a query does not see: cores in lock-step with the model, and side effects that masks must not have.
 
 use flashd_golden::{Head, Model, QueryResult};
 use flashd_simulator::{CoreRun, Gaps, RunError, Workload, run, run_against};
@@ -41,8 +41,8 @@ fn lockstep(core: &CoreConfig, w: &Workload, gaps: Gaps) -> CoreRun {
     run
 }
 
-/// First, last, all, none, all but one, and by chance; queries that see nothing stand at the front, between others, and
-/// next to each other.
+/// First, last, all, none, all but one, and by chance; queries that see nothing are first, between others, and next to
+/// each other.
 fn masks(keys: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<bool>> {
     let only = |n: usize| (0..keys).map(|key| key == n).collect::<Vec<bool>>();
     let but = |n: usize| (0..keys).map(|key| key != n).collect::<Vec<bool>>();
@@ -93,7 +93,7 @@ fn every_core_in_lockstep() {
     }
 }
 
-/// Throughput and latency equal those of a core without masks.
+/// Throughput and latency equal a core's without masks.
 #[test]
 fn a_masked_key_takes_one_cycle() {
     for core in cores(8, Format::BF16) {
@@ -132,10 +132,10 @@ fn a_masked_key_changes_nothing() {
     }
 }
 
-/// Inf and NaN in masked keys and values, and values beyond the exponent, concern nobody; nor does a query that sees
-/// no key.
+/// Inf and NaN in masked keys and values, and values beyond the exponent, have no effect; nor has a query that sees no
+/// key.
 #[test]
-fn specials_behind_masks_are_not_seen() {
+fn masked_specials_are_not_seen() {
     for format in [Format::BF16, Format::FP8_E5M2, Format::FP8_E4M3] {
         for core in cores(4, format) {
             let mut w = workload(&core, 4, 6);
@@ -193,7 +193,7 @@ fn every_comparison_notices_a_fault() {
                 other => panic!("{}: a wrong {signal} went unnoticed: {other:?}", core.name()),
             }
         }
-        // A mask that the core is told of and the model is not.
+        // A mask for the core but not for the model.
         let mut unmasked = w.clone();
         unmasked.queries.iter_mut().for_each(|q| q.masked.clear());
         let all = unmasked.results(&Model::new(&core), true);

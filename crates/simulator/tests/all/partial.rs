@@ -1,4 +1,4 @@
-//! Partial results: keys in tiles of any size, through core and model, give bit for bit what one call gives.
+//! Partial results: keys in tiles of any size, through core and model, give the bits of a single call.
 
 use flashd_golden::{Model, Monitor, PartialState, QueryResult, VectorModel};
 use flashd_simulator::{CoreRun, Gaps, RunError, Workload, run, run_against};
@@ -55,7 +55,7 @@ fn lockstep(core: &CoreConfig, w: &Workload, gaps: Gaps) -> CoreRun {
     run
 }
 
-/// Output, state and emptiness of whole queries from those of their last tiles; flags are those of all tiles.
+/// Output, state and emptiness of whole queries from their last tiles; flags from all tiles.
 fn joined(w: &Workload, tile: usize, tiles: &[QueryResult]) -> Vec<QueryResult> {
     let last = w.last_tiles(tile);
     let first = |i: usize| if i == 0 { 0 } else { last[i - 1] + 1 };
@@ -100,7 +100,7 @@ fn every_core_in_lockstep_tile_by_tile() {
 
 /// Without a partial result, a core with partial results is the core without.
 #[test]
-fn one_call_is_what_a_plain_core_gives() {
+fn one_call_agrees_with_a_plain_core() {
     for (_, format) in Format::NAMED {
         for core in cores(7, format) {
             let w = workload(&core, 4, 13, 5);
@@ -128,7 +128,7 @@ fn a_start_takes_one_cycle() {
     }
 }
 
-/// A partial result in the middle of a query replaces what was there; at its end it is the result.
+/// A partial result in the middle of a query replaces the state; at its end it is the result.
 #[test]
 fn a_start_hands_itself_out() {
     for core in cores(5, Format::FP8_E4M3) {
@@ -146,7 +146,7 @@ fn a_start_hands_itself_out() {
     }
 }
 
-/// A query with Inf in q says so in every call that takes a step, also in one that takes nothing but a state.
+/// A query with Inf in q is flagged in every call that takes a step, also in one that takes nothing but a state.
 #[test]
 fn a_start_without_a_visible_key_says_that_its_query_is_special() {
     for core in cores(5, Format::BF16) {
@@ -168,7 +168,7 @@ fn a_start_without_a_visible_key_says_that_its_query_is_special() {
     }
 }
 
-/// States that no sequence of keys gives are taken as they are too: core and model agree on all of them.
+/// States that no sequence of keys produces are accepted, too: core and model agree on all of them.
 #[test]
 fn any_state_in_lockstep() {
     let mut rng = ChaCha8Rng::seed_from_u64(23);

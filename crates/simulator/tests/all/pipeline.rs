@@ -90,14 +90,14 @@ fn check_ports_of(log: &Log, wave: &Vcd, inside: &str, v_ren: &[&str], moves: im
     steps
 }
 
-/// The number behind a name in an operation's label.
+/// The number after a name in an operation's label.
 fn number(op: &Op, name: &str) -> Option<f64> {
     let text = op.label.split_once(&format!(" {name} = "))?.1;
     text.split([',', ' ']).next()?.parse().ok()
 }
 
 #[test]
-fn logs_of_cores_are_what_their_waves_show() {
+fn logs_of_cores_agree_with_waves() {
     let (mut held, mut masked, mut weights) = (0, 0, 0);
     for format in [Format::BF16, Format::FP8_E4M3] {
         for config in cores(5, format) {
@@ -151,7 +151,7 @@ fn logs_of_cores_are_what_their_waves_show() {
 }
 
 #[test]
-fn logs_of_arrays_are_what_their_waves_show() {
+fn logs_of_arrays_agree_with_waves() {
     let mut stalled = 0;
     for core in CoreConfig::variants(5, Format::BF16) {
         let (core, w) = workload(CoreConfig { masks: true, ..core }, 8, 4);
@@ -187,7 +187,7 @@ fn logs_of_arrays_are_what_their_waves_show() {
 }
 
 #[test]
-fn logs_of_wrappers_are_what_their_waves_show() {
+fn logs_of_wrappers_agree_with_waves() {
     use flashd_simulator::wrapper::{self, Mask, Paces, WrapperBlock, WrapperDrive, WrapperWorkload};
     let (mut frozen, mut streamed) = (0, 0);
     for (design, seed) in [(Design::FlashD, 3), (Design::Fa2, 4), (Design::FlashD, 8)] {
@@ -247,7 +247,7 @@ fn logs_of_wrappers_are_what_their_waves_show() {
 }
 
 #[test]
-fn logs_of_splits_are_what_their_waves_show() {
+fn logs_of_splits_agree_with_waves() {
     for design in [Design::FlashD, Design::Fa2] {
         let (core, w) = workload(CoreConfig::new(design, 5, Format::BF16), 3, 10);
         let config = SplitConfig::new(core, 4);

@@ -1,4 +1,4 @@
-//! Random configurations: what is drawn, and that all engines agree on it.
+//! Random configurations: the draw, and the agreement of all engines.
 
 use flashd_simulator::random::{Compared, LONGEST, compare, draw, packets};
 use flashd_spec::config::{
@@ -50,7 +50,7 @@ fn every_value_of_every_option_is_drawn() {
     let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for seed in 0..16_000 {
         for (field, value) in fields(&drawn(seed, LONGEST)) {
-            // Of a field in several parts, such as the widths of a lane, each by itself.
+            // A field in several parts, such as the widths of a lane: each by itself.
             match value.as_object() {
                 Some(parts) if field == "lane" => {
                     for (part, value) in parts {
@@ -126,7 +126,7 @@ fn every_value_of_every_option_is_drawn() {
     ] {
         let seen = seen.remove(field).unwrap_or_default();
         match field {
-            // Those of a vector: any that divides its bits; and any lengths.
+            // Beats: any divisor of a vector's bits; and any lengths.
             "beat_bits" | "dk" | "dv" => assert!(seen.len() > 20, "{field}: {seen:?}"),
             _ => {
                 let missing: Vec<_> = values.iter().filter(|value| !seen.contains(*value)).collect();
@@ -134,13 +134,13 @@ fn every_value_of_every_option_is_drawn() {
             }
         }
     }
-    // What is made of fields that were looked at one by one; another one is new, and must be looked at, too.
+    // These consist of fields that were checked above; any other field is new and needs a check, too.
     let rest: Vec<&str> = seen.keys().map(String::as_str).collect();
     assert_eq!(rest, ["block", "core"]);
 }
 
 #[test]
-fn all_engines_agree_and_meet_what_they_should() {
+fn all_engines_agree_and_meet_special_operands() {
     let mut all = Compared::default();
     for seed in 0..32 {
         let drawn = drawn(seed, 6);
@@ -150,10 +150,10 @@ fn all_engines_agree_and_meet_what_they_should() {
     assert!(all.special_keys > 100 && all.special_values > 100, "{all:?}");
 }
 
-/// Wrappers that count places in two or three bits: what is drawn for their registers fits into them. Seed 10438 drew a window of
-/// 8 keys for a register of three bits.
+/// Wrappers that count places in two or three bits: values drawn for their registers fit. Seed 10438 drew a window of 8 keys for a
+/// register of three bits.
 #[test]
-fn narrow_registers_hold_what_is_drawn_for_them() {
+fn values_drawn_for_narrow_registers_fit() {
     let mut narrow = 0;
     for seed in (0..3000).chain([10438]) {
         let drawn = drawn(seed, 4);

@@ -1,4 +1,4 @@
-//! Real attention heads: the bundled sample in lock-step, and FLASH-D's error beside FA2's.
+//! Real attention heads: the bundled sample in lock-step, and FLASH-D's error against FA2's.
 
 use flashd_simulator::{Gaps, Reference, Scenario, model_results, prepare, run};
 use flashd_spec::config::{CoreConfig, Design};

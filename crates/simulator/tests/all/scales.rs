@@ -7,7 +7,7 @@ use flashd_spec::config::{CoreConfig, Datapath, Design, FlashDVariant, KINDS};
 use flashd_spec::format::{Encodings, Format, Formats, Scale, Scales};
 use rayon::prelude::*;
 
-/// Operands with scales of every kind, beside others without.
+/// Operands with scales of every kind, mixed with others without.
 pub(crate) fn encodings() -> Vec<Encodings> {
     let (bf16, e4m3, int8, fp4) = (Format::BF16, Format::FP8_E4M3, Format::INT8, Format::FP4_E2M1);
     let one = |format: Format, scale| Encodings {
@@ -67,7 +67,7 @@ fn all_of_them_in_lockstep() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_both_names() {
+fn illegal_pairs_are_refused_by_both_names() {
     let refused = |core: CoreConfig| core.validate().unwrap_err().by_flag();
     let core = |format| CoreConfig::new(Design::FlashD, 32, format);
     let mx = Some(Scale::Mx);

@@ -28,7 +28,7 @@ fn rises_and_carries(rng: &mut ChaCha8Rng, format: Format, d: usize, octaves: f6
             [rng.random_range(0..6)];
         score = (score + jump).min(octaves / 2.0);
         let mut rest = score / std::f64::consts::LOG2_E;
-        // As much as the format holds in an element, and the next one what is left.
+        // An element holds the rest of the score, rounded to the format; the next one holds the remainder.
         k.extend((0..d).map(|_| {
             let bits = encode(format, round_value(format, rest));
             rest -= format.value(bits);
@@ -94,7 +94,7 @@ fn a_reciprocal_below_one_half_under_a_wide_factor() {
     }
 }
 
-/// The log-reference has a multiplier of its own for the final scale, of more bits.
+/// The log-reference has a separate, wider multiplier for the final scale.
 #[test]
 fn on_the_bundled_sample_the_error_is_no_larger_than_the_log_references() {
     let traces = load_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbench/data")).unwrap();

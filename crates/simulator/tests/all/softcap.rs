@@ -1,4 +1,4 @@
-//! Soft caps: cores, arrays and split keys in lock-step with the model, what a cap means, and what it costs in accuracy.
+//! Soft caps: cores, arrays and split keys in lock-step with the model, the meaning of a cap, and its accuracy.
 
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::selftest::{Expected, Stream, array, core, split_keys};
@@ -76,7 +76,7 @@ fn scores_are_capped_before_the_bias() {
         for (score, bias) in [(0.0, 0.0), (0.5, 0.0), (-2.0, 0.0), (40.0, 0.0), (300.0, 1.5), (-300.0, -1.5)]
         {
             let core = CoreConfig { bias: bias != 0.0, ..plain.clone() };
-            // q . k 2^shift is the score of the first key, less that of the second.
+            // q . k 2^shift is the score of the first key; the second key's is its negative.
             let shift = f64::from(core.score_shift()).exp2();
             let row = |x: f64| [x, 0.0, 0.0, 0.0].map(|x| round_to(Format::BF16, x));
             let k = [row(score / shift), row(-score / shift)].concat();
@@ -99,7 +99,7 @@ fn scores_are_capped_before_the_bias() {
 }
 
 #[test]
-fn errors_with_a_cap_are_those_without() {
+fn a_cap_hardly_increases_errors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbench/data");
     let traces = load_dir(&folder).unwrap();
     for design in Design::ALL {

@@ -17,7 +17,7 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
     variants.chain(mixed).chain(threshold).filter(CoreConfig::can_be_partial).collect()
 }
 
-/// Scores spread widely; keys masked by chance, among them those of whole parts and queries.
+/// Scores spread widely; keys are masked by chance, and so are whole parts and queries.
 fn workload(core: &CoreConfig, keys: &[usize], seed: u64) -> Workload {
     let most = keys.iter().copied().max().unwrap_or(0);
     let a = synthetic::attention_like(seed, keys.len().max(2), most.max(2), core.d);
@@ -80,7 +80,7 @@ fn an_empty_part_changes_nothing() {
     }
 }
 
-/// One part that has all the keys: the result of a single core, wherever the part stands.
+/// One part that has all the keys: the result of a single core, whichever part it is.
 #[test]
 fn one_part_is_the_core() {
     for format in [Format::BF16, Format::FP8_E4M3] {
@@ -90,7 +90,7 @@ fn one_part_is_the_core() {
             w.queries[0].masked = (0..16).map(|key| key / 4 != 2).collect();
             let whole = w.results(&Model::new(&split.core), false);
             let parts = split_results(&split, &w);
-            // A lane's own multiplier rounds, or cuts, what it scales in another way.
+            // A lane's own multiplier rounds or truncates differently.
             if !core.kind().scales_in_lane {
                 assert_eq!(parts[0].o, whole[0].o, "{}", core.name());
             }
@@ -99,7 +99,7 @@ fn one_part_is_the_core() {
     }
 }
 
-/// Parts merged in trees are as good as the core alone: what the merges round is of the order of a last place of the result.
+/// Parts merged in trees are as accurate as the core alone: the merges' rounding errors are about a last place of the result.
 #[test]
 fn merged_parts_are_near_the_core() {
     for format in [Format::BF16, Format::FP16] {
@@ -115,7 +115,7 @@ fn merged_parts_are_near_the_core() {
                 let distances = pairs.map(|(&a, &b)| (format.value(a) - format.value(b)).abs() / most);
                 let (mean, largest) =
                     (distances.clone().sum::<f64>() / (6.0 * 16.0), distances.fold(0.0, f64::max));
-                // Of bf16 a last place next to max|v| is 2^-8.
+                // In bf16 a last place next to max|v| is 2^-8.
                 let place = 2f64.powi(1 - format.precision().min(9) as i32);
                 assert!(
                     mean < place / 2.0 && largest < 4.0 * place,

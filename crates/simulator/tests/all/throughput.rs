@@ -1,4 +1,4 @@
-//! The model's counts against those of the cycle engine.
+//! The model's counts against the cycle engine's.
 
 use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
 use flashd_simulator::array::{self, ArrayCounters, ArrayWorkload, Disturbance};
@@ -53,7 +53,7 @@ fn gaps(rng: &mut ChaCha8Rng) -> Gaps {
 }
 
 #[test]
-fn counts_are_those_of_the_core() {
+fn counts_agree_with_the_core() {
     let seed = 41;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut held = 0;
@@ -76,7 +76,7 @@ fn counts_are_those_of_the_core() {
 
 /// Queries that start from states, with their keys in tiles.
 #[test]
-fn counts_with_starts_are_those_of_the_core() {
+fn counts_with_starts_agree_with_the_core() {
     let seed = 47;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut restored = 0;
@@ -104,7 +104,7 @@ fn counts_with_starts_are_those_of_the_core() {
 }
 
 #[test]
-fn counts_of_split_keys_are_those_of_the_hardware() {
+fn counts_of_split_keys_agree_with_the_hardware() {
     let seed = 53;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     for core in cores(&mut rng).into_iter().filter(|core| core.masks && core.can_be_partial()) {
@@ -126,7 +126,7 @@ fn counts_of_split_keys_are_those_of_the_hardware() {
 }
 
 #[test]
-fn counts_of_arrays_are_those_of_the_hardware() {
+fn counts_of_arrays_agree_with_the_hardware() {
     let seed = 43;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     for core in cores(&mut rng) {

@@ -1,4 +1,4 @@
-//! Waves read back with a reader that is not ours, against what the lock-step run did.
+//! Waves read back with an independent reader, against the lock-step run.
 
 mod checks;
 mod fst;
@@ -34,7 +34,7 @@ pub fn workload(mut config: CoreConfig, queries: usize, keys: usize) -> (CoreCon
     (config, Workload::new(fmt, q.d, &q.q, &q.k, &q.v))
 }
 
-/// What a second observer saw in every cycle.
+/// Inputs and outputs of every cycle, from a second observer.
 #[derive(Default)]
 struct Seen(Vec<Frame>);
 
@@ -63,7 +63,7 @@ fn record(folder: &Path, config: &CoreConfig, workload: &Workload, options: Wave
 }
 
 #[test]
-fn waves_are_what_the_run_did() {
+fn waves_agree_with_the_run() {
     for format in [Format::BF16, Format::FP8_E4M3] {
         for d in [5, 16] {
             for mut config in variants(d, format) {
@@ -79,9 +79,9 @@ fn waves_are_what_the_run_did() {
                 let vcd = Vcd::read(&run.files.wave);
                 assert_eq!(run.files.cycles as usize, run.seen.len());
                 assert_eq!(vcd.core, config.name());
-                // What stands beside a bus does not count.
-                let beside = |name: &&String| name.ends_with("_real") || name.ends_with(".action");
-                assert_eq!(run.files.signals, vcd.signals.len() - vcd.signals.keys().filter(beside).count());
+                // Decimals and names of actions do not count as signals.
+                let extra = |name: &&String| name.ends_with("_real") || name.ends_with(".action");
+                assert_eq!(run.files.signals, vcd.signals.len() - vcd.signals.keys().filter(extra).count());
                 check_ports(&config, &vcd, &run.seen);
                 Checks { config: &config, vcd: &vcd, workload: &w, run: &run }.check();
                 if matches!(config.hold, Some(Hold::Below(_))) {
@@ -191,7 +191,7 @@ fn outside_the_window_nothing_looks_at_the_design() {
 }
 
 #[test]
-fn the_weight_brings_along_what_it_is_computed_from() {
+fn the_weight_brings_along_its_inputs() {
     for update in [FlashDVariant::Rounded, FlashDVariant::Fixed, FlashDVariant::Ranged] {
         let folder = tempfile::tempdir().unwrap();
         let config =
@@ -204,7 +204,7 @@ fn the_weight_brings_along_what_it_is_computed_from() {
     }
 }
 
-/// What the stages after the adder tree do.
+/// Titles of the stages after the adder tree.
 fn stage_titles(config: &CoreConfig) -> [&'static str; 5] {
     match config.datapath {
         Datapath::FlashD(FlashDVariant::Paper) => {
@@ -292,8 +292,8 @@ fn the_save_file_names_recorded_signals_under_the_stages_in_order() {
     }
 }
 
-/// At GTKWave's first zoom a cycle is as wide as the longest decimal that is shown, of 6 pixels a character, and the column
-/// of values beside the labels holds it.
+/// At GTKWave's first zoom a cycle is as wide as the longest decimal, of 6 pixels a character, and the column of values
+/// next to the labels holds it.
 #[test]
 fn decimals_are_whole_at_the_first_zoom() {
     for config in variants(16, Format::BF16).into_iter().chain(variants(4, Format::FP8_E4M3)) {
@@ -361,7 +361,7 @@ fn files_appear_when_they_are_finished() {
         assert_eq!((mode("run.vcd"), mode("run.gtkw")), (mode("ordinary"), mode("ordinary")));
         std::fs::remove_file(folder.path().join("ordinary")).unwrap();
     }
-    // A writer that is never finished leaves nothing behind.
+    // A writer that is never finished leaves no file.
     let mut wave =
         WaveWriter::create(&folder.path().join("other.vcd"), &config, WaveOptions::default()).unwrap();
     run(&config, &w, Gaps::None, &mut [&mut wave]).unwrap();

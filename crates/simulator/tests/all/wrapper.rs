@@ -75,7 +75,7 @@ fn check(
 
 /// Every design, number of queries, beat and way of sending values, with paces by chance.
 #[test]
-fn every_result_and_request_is_that_of_the_model() {
+fn every_result_and_request_agrees_with_the_model() {
     let mut seed = 0;
     for core in cores(8) {
         let vector = 8 * core.format.width();
@@ -157,10 +157,10 @@ fn blocks_of_a_given_length() {
     check(&config, &w, &Paces::random(3), 1);
 }
 
-/// Cycles per block: those of the formula with beats of whole vectors, at most `2 beats` and the delay of a value more
-/// with smaller ones; long blocks keep their streams busy. The latency is right.
+/// Cycles per block agree with the formula for beats of whole vectors; smaller beats take at most `2 beats` and the delay
+/// of a value more. Long blocks keep their streams busy. The latency is right.
 #[test]
-fn cycles_are_those_of_the_formula() {
+fn cycles_agree_with_the_formula() {
     for core in [cores(8).remove(1), cores(8).remove(4)] {
         for queries in [1, 3, 8] {
             for beats in [1, 2, 8] {
@@ -183,7 +183,7 @@ fn cycles_are_those_of_the_formula() {
 fn cycles(config: &WrapperConfig, w: &WrapperWorkload, queries: usize, keys: usize, delay: u64) {
     let run = check(config, w, &Paces::free(delay), 1);
     // Without the first blocks, before which the array is empty, and the last one, after which no key comes.
-    // With several beats a block's result comes earlier or later with the values that its last keys need: keys tell.
+    // With several beats the time of a block's result depends on the values that its last keys need, so keys are measured.
     let ends =
         if config.beats(Carried::Key) == 1 { &run.first_results[3..11] } else { &run.last_keys[3..11] };
     let periods: Vec<u64> = ends.windows(2).map(|w| w[1] - w[0]).collect();
@@ -206,9 +206,9 @@ fn cycles(config: &WrapperConfig, w: &WrapperWorkload, queries: usize, keys: usi
     }
 }
 
-/// A value that comes later costs what `value_delay` says.
+/// A value that comes later than `value_delay` costs the documented cycles.
 #[test]
-fn late_values_cost_what_is_said() {
+fn late_values_cost_the_documented_cycles() {
     let core = CoreConfig { hold: Some(Hold::None), ..cores(8).remove(1) };
     for beats in [1, 4] {
         let beat_bits = Some(8 * core.format.width() / beats);
@@ -249,7 +249,7 @@ fn the_check_can_fail() {
     assert!(against(&wrong).is_err());
 }
 
-/// What a register would cut is refused: the model would go on with the whole number.
+/// A number that a register would truncate is refused: the model would use the whole number.
 #[test]
 fn a_workload_beyond_the_registers_is_refused() {
     let core = CoreConfig { masks: true, ..CoreConfig::new(Design::FlashD, 4, Format::BF16) };

@@ -37,9 +37,9 @@ fn write(bench: &mut WrapperBench, config: &WrapperConfig, name: RegisterName, d
     assert_eq!(answer.resp, OKAY);
 }
 
-/// What is written is read, byte by byte; bits that a register does not have read as zero.
+/// Written values are read back, byte by byte; bits that a register does not have read as zero.
 #[test]
-fn registers_hold_what_is_written() {
+fn registers_hold_written_values() {
     for pace in Pace::ALL {
         let config = config(true, 1, Values::Requested);
         let mut bench = bench(&config, pace);
@@ -68,7 +68,7 @@ fn registers_hold_what_is_written() {
     }
 }
 
-/// Every address is answered: those of no register, and writes to counters, with an error and without effect.
+/// Every address is answered. Addresses of no register, and writes to counters, get an error and have no effect.
 #[test]
 fn every_address_is_answered() {
     for (masks, values) in [(false, Values::All), (true, Values::Requested)] {
@@ -187,7 +187,7 @@ fn packets_that_are_not_as_they_should_be() {
     }
 }
 
-/// RUN 0 ends after the block that has begun; BLOCKS blocks and no more begin; a new start goes on.
+/// RUN 0 ends after the block that has begun; BLOCKS blocks and no more begin; a new start continues.
 #[test]
 fn start_and_stop() {
     let config = config(false, 1, Values::All);
@@ -208,7 +208,7 @@ fn start_and_stop() {
     assert_eq!((bench.sent.len(), bench.keys_taken.len()), (12, 12));
     assert_eq!(read(&mut bench, &config, RegisterName::BlocksDone), 4);
     assert_eq!(read(&mut bench, &config, RegisterName::Keys), 12);
-    // Without a number, until it is stopped; what has begun is completed.
+    // Without a number it runs until it is stopped, and completes the block that has begun.
     write(&mut bench, &config, RegisterName::Blocks, 0);
     write(&mut bench, &config, RegisterName::Control, 1);
     for _ in 0..40 {
@@ -228,7 +228,7 @@ fn start_and_stop() {
             + read(&mut bench, &config, RegisterName::ValuesSkipped),
         keys as u64
     );
-    // Counters stand still, and can be cleared.
+    // Counters do not change when idle, and can be cleared.
     let cycles = read(&mut bench, &config, RegisterName::Cycles);
     assert!(cycles > 0 && cycles == read(&mut bench, &config, RegisterName::Cycles));
     write(&mut bench, &config, RegisterName::Control, 2);
@@ -237,7 +237,7 @@ fn start_and_stop() {
     }
 }
 
-/// A reset in the middle of a run leaves nothing behind.
+/// A reset in the middle of a run clears everything.
 #[test]
 fn a_reset_starts_afresh() {
     for values in [Values::Requested, Values::All] {

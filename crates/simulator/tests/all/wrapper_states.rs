@@ -1,4 +1,4 @@
-//! Stream wrappers whose queries begin from states, and whose vectors have several widths: scales, formats and lengths of their own, biases.
+//! Stream wrappers whose queries begin from states, and whose vectors have several widths by separate scales, formats and lengths, and biases.
 
 use flashd_simulator::random::streams;
 use flashd_simulator::wrapper::{Pace, Paces, WrapperWorkload, run};

@@ -14,7 +14,7 @@ pub struct CoreErrors {
     pub mean: f64,
     /// Largest error of an output element, a fraction of max|v|.
     pub max: f64,
-    /// Mean over the heads of the mean over their channels of each channel's mean error, a fraction of its own max|v|.
+    /// Mean over the heads of the mean over their channels of each channel's mean error, a fraction of the channel's max|v|.
     pub channel_mean: f64,
     /// The worst channel's of all heads.
     pub channel_worst: f64,
@@ -42,7 +42,7 @@ pub struct CoreErrors {
 #[derive(Clone, Debug)]
 pub(crate) struct Total {
     pub(crate) accuracy: Accuracy,
-    /// Each channel's mean error as a fraction of its own max|v|.
+    /// Each channel's mean error as a fraction of the channel's max|v|.
     pub(crate) channels: Vec<f64>,
     pub(crate) scaling: Scaling,
     relative: Option<f64>,
@@ -97,7 +97,7 @@ impl Total {
 }
 
 impl CoreErrors {
-    /// Of the heads of a row.
+    /// Combines the heads of a row.
     pub(super) fn of(heads: &[&Total]) -> CoreErrors {
         let MeanMax { mean, max } = MeanMax::of(heads.iter().map(|head| head.accuracy));
         let average = |all: &[f64]| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64);

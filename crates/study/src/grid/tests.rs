@@ -21,7 +21,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn lists_stand_for_all_combinations() {
+fn lists_expand_to_all_combinations() {
     let text = r#"[{"design": "flash-d", "update": "fixed", "lane": {"o": [16, 18], "v": 12, "w": [7, 8]}},
                    {"design": "flash-d", "update": "rounded", "accumulator": ["format", {"fraction": [9, 19]}]},
                    {"design": "fa2", "fa2": "shared-scale", "accumulator": ["format", {"fraction": [9, 19]}]}]"#;

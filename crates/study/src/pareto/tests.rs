@@ -23,7 +23,7 @@ fn equal_points_are_on_the_front_together() {
 }
 
 #[test]
-fn the_front_is_what_nobody_dominates() {
+fn the_front_has_all_undominated_points() {
     // A small grid of all costs and errors, in an order without meaning: many ties of every kind.
     let p: Vec<Point> = (0..60u32)
         .map(|i| i * 37 % 61)
@@ -75,7 +75,7 @@ fn fronts_without_a_bend() {
     let equal = points(&[(5.0, 3.0), (5.0, 3.0)]);
     assert_eq!(knee(&equal, &front(&equal)), Some(0));
     assert_eq!(knee(&[], &[]), None);
-    // Two points are their own chord; three lie on one; the middle one lies above it.
+    // Two points are their own chord; three are on one; the middle one is above it.
     for none in [
         points(&[(1.0, 2.0), (2.0, 1.0)]),
         points(&[(1.0, 100.0), (7.0, 100.0 / 7.0), (49.0, 100.0 / 49.0)]),

@@ -97,7 +97,7 @@ impl Encoded<'_> {
         best.map(|(i, o, _)| (i, o))
     }
 
-    /// Counts of the core's rule, and the distance of its results from those without it.
+    /// Counts of the core's rule, and the distance between its results with and without the rule.
     fn tally(&self, core: &CoreConfig, values: &Values, without: &[f64]) -> Tally {
         let mut tally = Tally::default();
         let results = self.runs(core, values, true).flatten();

@@ -84,7 +84,7 @@ pub struct GroupHolds {
     pub rules: Vec<RuleHolds>,
 }
 
-/// Runs rules on a head in f64, and those that a core has on its bit-exact model in a format, if one is given.
+/// Runs rules on a head in f64, and, given a format, the rules that cores implement on their bit-exact models.
 ///
 /// # Errors
 /// A score scale that no core can apply.
@@ -174,7 +174,7 @@ pub(super) fn weighted_mean(weights: &[f64], v: &[f64], d: usize) -> Vec<f64> {
 /// Figures of the heads by group, sorted by name.
 ///
 /// # Errors
-/// A head whose name does not say its group.
+/// A head whose name does not contain its group.
 pub fn group(heads: &[Head], skips: &[HeadHolds], rules: &[Rule], by: By) -> Result<Vec<GroupHolds>, String> {
     let mut groups: BTreeMap<String, Vec<&HeadHolds>> = BTreeMap::new();
     for (head, skips) in heads.iter().zip(skips) {

@@ -71,11 +71,11 @@ const RESERVE: u32 = BUDGET_RESERVE;
 /// The smallest number of fraction bits whose budget adds less than 0.1 % of max|v|.
 const PER_MILLE: u32 = 9;
 
-/// Fraction bits, max|v| being in [1/2, 1), of what a result in a format passes through in FLASH-D: the result itself,
-/// the float accumulator and the fixed-point one; and those of an error below 0.1 %.
+/// Fraction bits, with max|v| in [1/2, 1), of a result in a format, of FLASH-D's float accumulator and of its fixed-point
+/// accumulator; and the bits for an error below 0.1 %.
 fn fractions(format: Format) -> Vec<u32> {
     let core = CoreConfig::new(Design::FlashD, D_RANGE.0, format);
-    // A float in [1/2, 1) has as many bits as its significand; fixed-point lanes have one for the sign.
+    // A float in [1/2, 1) has its significand's bits; fixed-point lanes have one for the sign.
     let float = CoreConfig { datapath: FlashDVariant::Rounded.into(), ..core.clone() }
         .accumulator_format()
         .precision();
@@ -91,7 +91,7 @@ fn budgets(fractions: &[u32], decay: Decay) -> impl Iterator<Item = Rule> {
 }
 
 /// The rules to compare on heads by default: the paper's rule, FLASH-D's and FA2's thresholds, and rules that
-/// hold the more cautiously the more they have held. Budgets are those for the accumulators of cores in a format.
+/// hold the more cautiously the more they have held. Budgets fit the accumulators of cores in a format.
 pub fn default_rules(thresholds: &[f64], format: Format) -> Vec<Rule> {
     let coarse = |decay| Decay::Coarse(decay, REGISTER);
     let fractions = fractions(format);

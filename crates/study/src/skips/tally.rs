@@ -1,4 +1,4 @@
-//! What rules did, counted.
+//! Counts of the actions of rules.
 
 use std::ops::AddAssign;
 

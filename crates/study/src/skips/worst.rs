@@ -1,4 +1,4 @@
-//! What rules lose at worst: on constructed streams, and on the one distance that suits each rule least.
+//! Worst-case errors of rules: on constructed streams, and at each rule's worst distance.
 //!
 //! Streams have one value element a key, +1 or -1, so that an error of 2 is as far off as a result can be. Cores run
 //! them with `q = sqrt(d) e_0` and `k_j = s_j e_0`; their reference is the softmax of the rounded scores.

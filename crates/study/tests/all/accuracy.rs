@@ -25,7 +25,7 @@ fn measured(heads: &Heads, cores: &[CoreConfig], by: By) -> FormatAccuracy {
 }
 
 #[test]
-fn means_and_largest_errors_are_those_of_prepared() {
+fn means_and_largest_errors_agree_with_prepared() {
     let heads = Heads::load(&sample(), 4).unwrap();
     for format in [Format::BF16, Format::FP8_E4M3, Format::FP16] {
         let cores = CoreConfig::variants(16, format);
@@ -202,7 +202,7 @@ fn weights_of_the_hardware_follow_the_exact_ones() {
         let fraction = CoreConfig::new(Design::FlashD, 16, format).score_fraction() as i32;
         for curve in of(WeightUnit::Lse, format, 8) {
             assert!((curve.previous - curve.asked).abs() < 2e-3, "{format}");
-            // Half a unit of a factor up to 1/2, half a unit of the score where the sigmoid is steepest, and what the tables lose.
+            // Half a unit of a factor up to 1/2, half a unit of the score where the sigmoid is steepest, and the error of the tables.
             let score = std::f64::consts::LN_2 / 4.0 * 2f64.powi(-fraction - 1);
             let limit = 2f64.powi(-p - 2) + score + 6e-4;
             assert!(curve.hardware.absolute > 0.0 && curve.hardware.absolute < limit, "{format} {curve:?}");
@@ -216,7 +216,7 @@ fn weights_of_the_hardware_follow_the_exact_ones() {
         let (coarse, fine) = (of(unit, Format::BF16, 4), of(unit, Format::BF16, 32));
         assert!(largest(coarse) > 4.0 * largest(fine));
     }
-    // The paper's table ends at -6 and gives no key less weight; the shipped unit holds below its threshold.
+    // The paper's table ends at -6, which is its smallest weight; the shipped unit holds below its threshold.
     let first = |unit| of(unit, Format::BF16, 8)[0].points[0];
     assert!(first(WeightUnit::Paper).hardware > 5.0 * first(WeightUnit::Paper).exact);
     assert_eq!(first(WeightUnit::Lse).hardware, 0.0);

@@ -24,14 +24,9 @@ fn float_lanes_keep_small_channels_and_a_common_exponent_does_not() {
     for ((fixed, rounded), fa2) in fixed.errors.iter().zip(&rounded.errors).zip(&fa2.errors) {
         assert_eq!((fixed.large, fixed.factor), (fa2.large, fa2.factor));
         assert_eq!(fa2.over_fa2, Some(1.0));
-        // Powers of two do not change what a float does, but which channels are counted.
+        // Powers of two change no rounding of floats, but the choice of counted channels.
         let (first, other) = (all[0].cores[1].errors[0].mean, rounded.mean);
-        assert!(
-            (other / first - 1.0).abs() < 0.2,
-            "{:?} {}: {other} beside {first}",
-            fixed.large,
-            fixed.factor
-        );
+        assert!((other / first - 1.0).abs() < 0.2, "{:?} {}: {other} and {first}", fixed.large, fixed.factor);
         if fixed.factor >= 256 {
             assert!(fixed.over_fa2 > Some(3.0), "{:?} {}: {:?}", fixed.large, fixed.factor, fixed.over_fa2);
         } else if fixed.factor == 1 {
@@ -43,7 +38,7 @@ fn float_lanes_keep_small_channels_and_a_common_exponent_does_not() {
     assert_eq!(CoreConfig::new(Design::Fa2, D, format).channel_spread(), None);
 }
 
-/// Lanes with ranges of their own are as good for small channels as float lanes, however large the others are.
+/// Lanes with separate ranges are as good for small channels as float lanes, however large the others are.
 #[test]
 fn ranged_lanes_keep_small_channels() {
     for format in [Format::BF16, Format::FP8_E4M3] {

@@ -20,7 +20,7 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn errors_are_those_of_the_simulator() {
+fn errors_agree_with_the_simulator() {
     let heads = Heads::load(&sample(), 1).unwrap();
     for format in [Format::BF16, Format::FP8_E4M3] {
         let prepared = Prepared::new(&heads, format).unwrap();

@@ -37,7 +37,7 @@ fn costs(core: &CoreConfig) -> f64 {
         + 2.5 * f64::from(core.state_fraction())
 }
 
-/// The search finds what trying every core finds, and judges a small part of them.
+/// The search finds the same core as trying every core, and judges a small part of them.
 #[test]
 fn finds_the_cheapest_of_all() {
     let start = CoreConfig::new(Design::FlashD, 16, Format::BF16);

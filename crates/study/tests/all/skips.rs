@@ -20,7 +20,7 @@ fn rules(text: &str) -> Vec<Rule> {
 }
 
 #[test]
-fn shares_in_f64_are_those_of_the_recurrence() {
+fn shares_in_f64_agree_with_the_recurrence() {
     let heads = Heads::load(&sample(), 5).unwrap();
     let mut all = 0;
     for head in &heads.heads {
@@ -168,7 +168,7 @@ fn rules_are_read_as_they_are_written() {
 }
 
 #[test]
-fn cores_are_those_of_the_rule() {
+fn cores_implement_the_rule() {
     let [core, without] = "fa2:9".parse::<Rule>().unwrap().cores(16, Format::BF16).unwrap();
     assert_eq!((core.design(), core.hold(), without.hold()), (Design::Fa2, Hold::Below(9.0), Hold::None));
     let budgets =
@@ -205,7 +205,7 @@ fn worst_cases_are_known_numbers() {
         let budget = worst_case(&"budget-shift:9".parse().unwrap(), keys, Format::BF16);
         assert!(budget.error <= budget.bound.unwrap() && budget.bound.unwrap() < 1e-3, "{budget:?}");
         assert!(budget.error > 0.3 * budget.bound.unwrap(), "{budget:?}");
-        // Half an ulp of a bf16 result, 2^-9, beside the rule's error.
+        // Half an ulp of a bf16 result, 2^-9, in addition to the rule's error.
         assert!((budget.core_error.unwrap() - budget.error).abs() <= 2f64.powi(-9), "{budget:?}");
     }
 }

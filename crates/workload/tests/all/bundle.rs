@@ -34,7 +34,7 @@ fn an_npz_file_is_one_head_in_either_case_of_letter() {
     let head = Attention::from_bundle(&path).unwrap();
     assert_eq!((head.d, head.queries, head.keys), (4, 1, 3));
     assert_eq!(head.key(2), [8.0, 9.0, 10.0, 11.0]);
-    // What numpy.savez writes: entries in an order of its own, deflated or not.
+    // As numpy.savez writes it: entries in any order, deflated or not.
     let array = |name| (name, written(&[3, 4], (0..12).map(|i| i as f64)));
     npz(&path, &["v", "k", "q"].map(array));
     assert_eq!(Attention::from_bundle(&path).unwrap().q, head.k);

@@ -55,7 +55,7 @@ fn none_of_150_flipped_bits_of_an_npz_is_accepted() {
     }
 }
 
-/// Over every bit of a small file: what is still read has the values that were written.
+/// Flips every bit of a small file: a file that is still read has the written values.
 #[test]
 fn no_flipped_bit_of_an_npz_changes_a_value() {
     let folder = tempfile::tempdir().unwrap();

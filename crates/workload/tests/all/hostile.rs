@@ -1,11 +1,11 @@
-//! Readers on bytes that nobody meant: an error or a tensor, never a panic.
+//! Readers on hostile bytes: an error or a tensor, never a panic.
 
 use crate::common::good;
 use flashd_workload::{Attention, Layer};
 use proptest::prelude::*;
 use std::fs;
 
-/// What is done to a good file: bytes replaced, the end cut off or something appended.
+/// Damage to a good file: bytes replaced, the end truncated or something appended.
 #[derive(Clone, Debug)]
 struct Damage {
     replace: Vec<(usize, u8)>,

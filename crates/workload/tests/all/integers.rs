@@ -1,4 +1,4 @@
-//! Integers: their encodings, the scales of rows and channels, and what they stand for.
+//! Integers: their encodings and values, and the scales of rows and channels.
 
 use flashd_spec::bits::packed;
 use flashd_spec::format::{Encodings, Format, Scale, Scales};
@@ -96,7 +96,7 @@ fn a_head_is_its_integers_times_their_scales() {
 }
 
 #[test]
-fn padding_stands_before_the_scale() {
+fn padding_precedes_the_scale() {
     let head = attention_like(4, 2, 3, 5);
     let scaling = Scaling::unscaled(ScoreScale::Auto, 5).unwrap();
     let narrow = quantise(Format::INT4, scaling, &head);

@@ -56,7 +56,7 @@ fn the_power_of_two_of_the_scale_goes_to_the_core() {
     assert_eq!((of(0.25), of(1.0), of(4.0)), ((-2, 1.0), (0, 1.0), (2, 1.0)));
     assert_eq!((of(0.375), of(0.75), of(3.0)), ((-1, 0.75), (0, 0.75), (2, 0.75)));
     assert_eq!(Scaling::unscaled(ScoreScale::None, 64).unwrap().score_shift, 0);
-    // A padded head keeps the scale of its own dimension: the caller asks with that.
+    // A padded head keeps the scale of its unpadded dimension, which the caller passes.
     assert_eq!(Scaling::unscaled(ScoreScale::Auto, 8).unwrap().score_scale, 1.0 / 8f64.sqrt());
 }
 
@@ -179,7 +179,7 @@ fn a_head_of_zeros_is_no_trouble() {
 }
 
 #[test]
-fn quantised_heads_keep_shape_and_count_what_is_lost() {
+fn quantised_heads_keep_shape_and_count_lost_elements() {
     let head =
         Attention::new(2, vec![1.0, -0.0], vec![500.0, -1e-9, 448.0, 0.0], vec![0.5, -500.0, 1e9, 1e-9]);
     let scaling = Scaling::unscaled(ScoreScale::None, 2).unwrap();

@@ -21,7 +21,7 @@ fn hexadecimal(x: f64) -> String {
     }
 }
 
-/// What every encoding stands for.
+/// The value of every encoding.
 fn values(lines: &mut String) {
     let mut value = |name: &str, bits: u64, value: f64, special: bool| {
         let text = if special { "nan".into() } else { hexadecimal(value) };
@@ -38,14 +38,14 @@ fn values(lines: &mut String) {
         let (x, special) = ScaleFormat::E8m0.value(bits);
         value("e8m0", bits, x, special);
     }
-    // Positive bf16 numbers, but for those that count as zero.
+    // Positive bf16 numbers except subnormals, which count as zero.
     for bits in (0x80..0x7f80).step_by(7) {
         let (x, special) = ScaleFormat::Bf16.value(bits);
         value("bf16", bits, x, special);
     }
 }
 
-/// Blocks of every format under every rule: numbers of float32 over all of its exponents, those next to powers of two, ties, zeros.
+/// Blocks of every format under every rule: numbers of float32 over all exponents, neighbours of powers of two, ties, zeros.
 fn blocks(lines: &mut String, rng: &mut ChaCha8Rng) {
     let kinds =
         Format::MX.map(|format| (format, Scale::Mx)).into_iter().chain([(Format::FP4_E2M1, Scale::Nvfp4)]);
@@ -92,7 +92,7 @@ fn blocks(lines: &mut String, rng: &mut ChaCha8Rng) {
 
 #[test]
 #[ignore = "takes the Python packages of scripts/venv; scripts/test runs it"]
-fn elements_and_scales_are_those_of_gfloat_and_ml_dtypes() {
+fn elements_and_scales_agree_with_gfloat_and_ml_dtypes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = Command::new(root.join("scripts/venv")).arg("--no-install").output().unwrap();
     assert!(folder.status.success(), "{}", String::from_utf8_lossy(&folder.stderr));

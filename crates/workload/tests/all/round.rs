@@ -35,7 +35,7 @@ fn eight_bit_formats_agree_with_a_search_for_the_nearest() {
             for part in 0..=64 {
                 check(low + (high - low) * f64::from(part) / 64.0);
             }
-            // Just beside the tie: the smallest steps of f64.
+            // Next to the tie: the smallest steps of f64.
             let middle = (low + high) / 2.0;
             check(middle.next_down());
             check(middle.next_up());
@@ -68,13 +68,13 @@ fn bf16_and_fp16_agree_with_half() {
     let smallest = Format::BF16.value(Format::BF16.min_positive());
     let mut compared = 0;
     for _ in 0..1_000_000 {
-        // Exponents around those of the format, so that its ends are met as well.
+        // Exponents around the format's range, so that its limits are tested as well.
         let bits = random.next_u32();
         let narrow = f32::from_bits(bits & 0x87ff_ffff | (127 - 26 + (bits >> 24 & 0x2b)) << 23);
         let half = half::f16::from_f32(narrow).to_bits();
         assert_eq!(round_to(Format::FP16, narrow.into()), saturated(Format::FP16, half), "{narrow:e}");
         let wide = f32::from_bits(bits);
-        // Below the smallest normal number the two differ: `half` keeps what the core flushes.
+        // Below the smallest normal number the two differ: `half` keeps subnormals, the core flushes them.
         if !wide.is_nan() && f64::from(wide.abs()) >= smallest {
             let brain = half::bf16::from_f32(wide).to_bits();
             assert_eq!(round_to(Format::BF16, wide.into()), saturated(Format::BF16, brain), "{wide:e}");
@@ -108,7 +108,7 @@ fn a_flushing_format_rounds_first_and_flushes_then() {
 }
 
 #[test]
-fn what_is_not_a_finite_number() {
+fn special_values_are_rounded() {
     for (_, format) in Format::NAMED {
         assert_eq!(round_to(format, f64::INFINITY), format.max_finite());
         assert_eq!(round_to(format, f64::NEG_INFINITY), format.max_finite() | format.sign_bit());

@@ -88,7 +88,7 @@ fn all_files(folder: &Path, heads: usize) -> Vec<Reading> {
 }
 
 #[test]
-fn the_first_rows_are_those_of_the_whole_head_cut() {
+fn the_first_rows_agree_with_the_truncated_head() {
     let folder = tempfile::tempdir().unwrap();
     for heads in [1, HEADS] {
         for (name, read) in all_files(folder.path(), heads) {
@@ -120,7 +120,7 @@ fn the_first_rows_are_those_of_the_whole_head_cut() {
 
 /// An entry whose second half cannot be decompressed: it is not needed.
 #[test]
-fn what_follows_the_rows_is_not_read() {
+fn bytes_after_the_rows_are_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("head.npz");
     const MANY: usize = 100_000;

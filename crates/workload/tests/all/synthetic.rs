@@ -1,4 +1,4 @@
-//! The synthetic streams are what their documentation says, and always the same.
+//! The synthetic streams agree with their documentation, and are always the same.
 
 use flashd_spec::format::Format;
 use flashd_workload::synthetic::{
@@ -172,7 +172,7 @@ fn adversarial_streams_have_the_results_they_are_known_for() {
 }
 
 #[test]
-fn adversarial_streams_are_those_of_the_shared_folder() {
+fn adversarial_streams_agree_with_the_shared_folder() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces/adversarial");
     if !folder.is_dir() {
         eprintln!("skipped: {} is not there", folder.display());

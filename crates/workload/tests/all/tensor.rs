@@ -1,4 +1,4 @@
-//! Reading `.npy` files: what is accepted, and the text of every error.
+//! Reading `.npy` files: accepted ones, and the text of every error.
 
 use crate::common::{good, npy};
 use flashd_workload::{Attention, Problem, write_npy};
@@ -63,7 +63,7 @@ fn write_npy_leaves_one_file_with_aligned_data() {
 }
 
 #[test]
-fn write_npy_says_what_it_cannot_write() {
+fn errors_of_write_npy_name_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("q.npy");
     let error = write_npy(&path, &[2, 3], &[0.0; 5]).unwrap_err().to_string();
@@ -74,7 +74,7 @@ fn write_npy_says_what_it_cannot_write() {
 }
 
 #[test]
-fn every_error_names_the_file_what_is_wrong_and_what_is_right() {
+fn every_error_names_the_file_the_problem_and_a_remedy() {
     let four = [0u8; 16];
     assert_eq!(
         error_with(0, b"PK\x03\x04 and so on"),

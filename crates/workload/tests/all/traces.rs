@@ -226,7 +226,7 @@ fn a_layer_is_several_heads() {
 }
 
 #[test]
-fn bundles_are_read_beside_triples() {
+fn bundles_and_triples_are_read() {
     let folder = folder(None);
     let path = folder.path().join("big-layer12.npz");
     let heads = [attention_like(2, 3, 3, 4), attention_like(3, 3, 3, 4)];
@@ -253,7 +253,7 @@ fn bundles_are_read_beside_triples() {
     assert_eq!(error(folder.path()), "DIR: small is there as more than one kind of file; one is needed");
 }
 
-/// A head of a layer and a file of its own would be written over each other's results.
+/// The results of a layer's head and of a head's own file would overwrite each other.
 #[test]
 fn two_heads_of_one_name_are_refused() {
     let head = attention_like(1, 6, 6, 8);

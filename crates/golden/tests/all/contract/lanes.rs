@@ -87,7 +87,7 @@ pub fn sum(scalar: &Scalar, o: i128, v: u64, x: i128, lane: (i128, i128, i128)) 
     let (m, right, delta) = lane;
     let (bits, format) = (scalar.config.lane_bits(), scalar.n.formats.v);
     let (wm, fa2) = (scalar.lane_factor_bits(), scalar.config.fa2());
-    // The log-reference's factor is half the exponential, so the product goes right by a place less.
+    // The log-reference's factor is half the exponential, so the product shifts right by one place less.
     let half = i128::from(fa2 == Some(Fa2Variant::LogReference));
     let (sign, mut sig, mut field) = fields(format, v);
     let over = sig != 0 && field > x;

@@ -6,7 +6,7 @@ use crate::common::Dyadic;
 use flashd_spec::config::{CoreConfig, Design, Fa2Variant, Hold, Update};
 use flashd_spec::numerics::{BIAS, LOG2E, LOG2E_FRACTION, Numerics};
 
-/// What a step does in the lanes.
+/// Action of a step in the lanes.
 #[derive(Clone, Copy, Debug)]
 pub enum Lane {
     Hold,
@@ -54,7 +54,7 @@ pub struct Scalar<'a> {
     /// Log-sum-exp, maximum, or the reference's exponent.
     reference: Option<i128>,
     pub l: i128,
-    /// What is left of the hold rule's budget, `room 2^-R` of the whole.
+    /// The remaining budget of the hold rule, `room 2^-R` of the whole.
     room: i128,
     /// A score has saturated.
     pub saturated: bool,
@@ -169,7 +169,7 @@ impl<'a> Scalar<'a> {
         self.n.hold_threshold.is_some_and(|t| distance <= -((t as i128) << align))
     }
 
-    /// The hold rule with a budget, computed from what is left instead of what is spent.
+    /// The hold rule with a budget, computed from the remaining instead of the spent budget.
     fn budget_holds(&mut self, x: i128) -> bool {
         let Hold::Budget(fraction) = self.config.hold() else {
             return false;
@@ -200,7 +200,7 @@ impl<'a> Scalar<'a> {
         self.n.formats.v.precision().max(self.n.formats.o.precision())
     }
 
-    /// Significand bits of a float lane's weight: those of v and o, unless the configuration has others.
+    /// Significand bits of a float lane's weight: by default the larger number of v's and o's.
     pub fn weight_bits(&self) -> u32 {
         self.config.weight_bits.unwrap_or(self.precision())
     }

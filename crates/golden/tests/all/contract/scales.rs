@@ -44,7 +44,7 @@ impl Operand {
         }
     }
 
-    /// Adds random scales behind each vector: most at or below one, some of any kind.
+    /// Appends random scales to each vector: most at or below one, some of any kind.
     pub fn with_scales(self, rng: &mut Rng, elements: Vec<u64>) -> Vec<u64> {
         let (bits, shared) = self.shape();
         if bits == 0 {
@@ -181,7 +181,7 @@ impl Scalar<'_> {
     pub(super) fn multiplied_score(&self, natural: i128, q: &[u64], k: &[u64]) -> (i128, bool) {
         let (multiplier, _) = self.multiplier(q, k);
         let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
-        // Fraction bits: seven of each significand and those of log2(e), minus the 10 that are rounded away.
+        // Fraction bits: seven of each significand and log2(e)'s, minus the 10 that are rounded away.
         let places = (14 + LOG2E_FRACTION - 10 + self.n.natural_fraction() - self.score_fraction()) as i32;
         within(round_half_up(natural * multiplier, places), limit)
     }

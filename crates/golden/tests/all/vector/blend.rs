@@ -1,4 +1,4 @@
-//! The operands of fixed-point lanes in the vector model against those of the model.
+//! The operands of fixed-point lanes in the vector model against the model's.
 
 use flashd_golden::parts::{Blending, Survey};
 use flashd_golden::{Isa, Model, fixed_value};
@@ -6,7 +6,7 @@ use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
 
 #[test]
-fn values_are_those_of_the_reference() {
+fn values_agree_with_the_reference() {
     for (_, format) in Format::NAMED {
         let config = CoreConfig::new(Design::FlashD, 2, format);
         let Some(core) = Blending::new(&Model::new(&config)) else { continue };

@@ -37,7 +37,7 @@ struct Workload {
 /// Kinds of random operands.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// Like those of attention heads.
+    /// Distributed like attention heads.
     Normal,
     /// Zeros of both signs, subnormals, specials, and exponents far from each other.
     Hostile,
@@ -375,7 +375,7 @@ fn few_queries_give_the_models_bits() {
 
 #[test]
 fn small_values_and_far_scores_give_the_models_bits() {
-    // Numbers around those below which underflow must be checked.
+    // Numbers around the limits below which underflow must be checked.
     let (seed, keys) = (22, 96);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     for (fraction, d, queries) in [(7, 8, 20), (11, 8, 20), (7, 16, 1), (11, 80, 1)] {

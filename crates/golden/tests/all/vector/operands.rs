@@ -13,7 +13,7 @@ fn encodings(format: Format) -> Vec<u64> {
 }
 
 #[test]
-fn surveys_see_what_the_values_are() {
+fn surveys_agree_with_the_values() {
     for (_, format) in Format::NAMED {
         let all = encodings(format);
         for (bits, d) in [(&all[..], 8), (&all[1..40], 3), (&all[..1], 1), (&[], 2)] {

@@ -1,4 +1,4 @@
-//! Tables and factors in 32-bit lanes against those of the model.
+//! Tables and factors in 32-bit lanes against the model's.
 
 use flashd_golden::parts::{Base2, Factor, Factors, Lookup, Reduced, lookup};
 use flashd_spec::config::{CoreConfig, Design};
@@ -6,7 +6,7 @@ use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 
 #[test]
-fn lanes_look_up_what_the_model_does() {
+fn lanes_look_up_the_models_entries() {
     for segments in [4, 8, 16, 32] {
         let config =
             CoreConfig { segments: Some(segments), ..CoreConfig::new(Design::FlashD, 16, Format::BF16) };

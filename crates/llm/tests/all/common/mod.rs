@@ -71,7 +71,7 @@ pub fn tokenizer(pieces: &[(&str, f32)]) -> Vec<u8> {
     file
 }
 
-/// A file beside the repository.
+/// A file next to the repository.
 pub fn shared(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// An operation: what the format calls an instruction.
+/// An operation; the format calls it an instruction.
 #[derive(Debug, Default)]
 pub struct Op {
     pub thread: u64,
@@ -10,9 +10,9 @@ pub struct Op {
     pub label: String,
     /// Lane, stage, first cycle, first cycle after it.
     stages: Vec<(u64, String, u64, Option<u64>)>,
-    /// What it depends on.
+    /// The operation on which it depends.
     pub before: Option<u64>,
-    /// When it retired, its number among those that did, and how.
+    /// Time of its retirement, its number among retired ones, and the kind.
     pub retired: Option<(u64, u64, u64)>,
 }
 

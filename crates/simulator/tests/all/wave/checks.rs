@@ -1,4 +1,4 @@
-//! Waves against what the lock-step run did: bits by the model's steps, decimals by formulas of our own.
+//! Waves against the lock-step run: bits by the model's steps, decimals by independent formulas.
 
 use super::Recorded;
 use super::vcd::Vcd;
@@ -49,9 +49,9 @@ pub struct Checks<'a> {
     pub config: &'a CoreConfig,
     /// Its waves.
     pub vcd: &'a Vcd,
-    /// What streamed through it.
+    /// Its workload.
     pub workload: &'a Workload,
-    /// What the lock-step run saw.
+    /// The lock-step run.
     pub run: &'a Recorded,
 }
 
@@ -268,7 +268,7 @@ impl Checks<'_> {
         assert_eq!(vcd.bits(path, cycle), step.w, "{at}");
         assert_eq!(vcd.real(&format!("{path}_real"), cycle), value, "{at}");
         if config.design() == Design::FlashD && config.has_fixed_lanes() {
-            // Copied for updates only; what is too small for a lane has another shift there.
+            // Copied for updates only; factors that are too small for a lane have another shift there.
             let copied = vcd.real("group_0.w_q.q_real", cycle + 1);
             let reaches = value * power(config.lane_bits().o as i32) >= 1.0;
             assert!(
@@ -283,8 +283,8 @@ impl Checks<'_> {
         }
     }
 
-    /// What a fixed-point number of the lanes has to be multiplied with: of lanes with an exponent of their own by what a register has
-    /// in a cycle.
+    /// The scale of the lanes' fixed-point numbers; lanes with separate exponents have theirs in the register `exponent`, read in a
+    /// cycle.
     fn lane_scale(&self, query: usize, (exponent, cycle): (&str, u64)) -> f64 {
         let exponent = match self.config {
             config if config.has_ranged_lanes() => self.vcd.bits(exponent, cycle),
@@ -329,7 +329,7 @@ impl Checks<'_> {
             let accumulator = vcd.real(&format!("group_0.lane_{j}.o_q.q_real"), cycle + stage);
             let scale = self.lane_scale(query, (&format!("group_0.lane_{j}.e_q.q"), cycle + stage));
             let exact = accumulator * factor * scale;
-            // What FLASH-D's fixed-point lanes drop of their accumulators.
+            // FLASH-D's fixed-point lanes truncate their accumulators.
             let cut = match config.design() == Design::FlashD && config.has_fixed_lanes() {
                 true => scale * power(1 - fixed_result_bits(config.lane_bits()) as i32),
                 false => 0.0,

@@ -114,7 +114,7 @@ fn the_clock_alone_is_a_wave() {
     assert!(signals == 1 && changes > 30, "{signals}, {changes}");
 }
 
-/// In each stage that tells of it, the named actions of a run are those of the model's steps, one a cycle.
+/// In each stage that has them, the named actions of a run agree with the model's steps, one a cycle.
 #[test]
 fn actions_have_names() {
     for mut config in variants(5, Format::BF16) {

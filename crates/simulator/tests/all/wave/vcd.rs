@@ -31,7 +31,7 @@ impl Vcd {
         Vcd { waves, core, signals }
     }
 
-    /// What `read` makes of a signal's value at a time.
+    /// A signal's value at a time, converted by `read`.
     pub fn at<T>(&self, name: &str, time: u64, read: impl Fn(SignalValueRef<'_>) -> Option<T>) -> T {
         let (id, _) = self.signals.get(name).unwrap_or_else(|| panic!("no signal {name}"));
         let times = self.waves.time_table();
