@@ -7,7 +7,7 @@ fn flashd(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_flashd")).current_dir(root()).args(args).output().unwrap()
 }
 
-/// Runs a command that must succeed; gives what it prints.
+/// Runs a command that must succeed; returns its output.
 fn printed(args: &[&str]) -> String {
     let out = flashd(args);
     assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
@@ -18,7 +18,7 @@ fn json(args: &[&str]) -> serde_json::Value {
     serde_json::from_str(&printed(&[args, &["--json"]].concat())).unwrap()
 }
 
-/// Runs a command that must fail with exit code 2; gives its message.
+/// Runs a command that must fail with exit code 2; returns its message.
 fn refused(args: &[&str]) -> String {
     refusal(flashd(args), args)
 }
@@ -154,7 +154,7 @@ fn bad_input_is_refused() {
     }
 }
 
-/// Heads of a model with ALiBi and a sink: cores add a bias of themselves, those named have to, and the errors are near those without.
+/// Heads of a model with ALiBi and a sink: default cores get a bias, named ones must have it, and errors hardly change.
 #[test]
 fn heads_of_models_with_biases_and_sinks() {
     let means = |args: &[&str]| -> Vec<f64> {

@@ -1,4 +1,4 @@
-//! `simulate` with what is added to scores, from files and from a slope.
+//! `simulate` with biases of scores, from files and from a slope.
 
 use crate::npy::Rows;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn files_and_slopes() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     head(folder);
-    // What a mask does, and a number that leaves nothing of a key.
+    // Biases that act as a mask, and a slope.
     let far = |hidden: &dyn Fn(usize, usize) -> bool| {
         let of = |i: usize| if hidden(i / KEYS, i % KEYS) { -1e4 } else { 0.0 };
         Rows { d: KEYS, x: (0..QUERIES * KEYS).map(of).collect() }
@@ -113,7 +113,7 @@ fn sinks() {
 }
 
 #[test]
-fn errors_name_what_is_wrong() {
+fn errors_name_the_wrong_input() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     head(folder);

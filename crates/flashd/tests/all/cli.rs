@@ -1,4 +1,4 @@
-//! The program from outside: what it writes, and how it refuses.
+//! The program from outside: its files, and its errors.
 
 use crate::common::{data, refusal};
 use std::path::Path;
@@ -16,7 +16,7 @@ fn reproducible(args: &[&str]) -> Output {
 
 /// Runs a command that must fail with exit code 2 and one clear line.
 fn refused(args: &[&str]) -> String {
-    // What a program that does not refuse writes is not left in the repository.
+    // Files of a command that wrongly succeeds do not stay in the repository.
     let folder = tempfile::tempdir().unwrap();
     refusal(
         Command::new(env!("CARGO_BIN_EXE_flashd")).args(args).current_dir(folder.path()).output().unwrap(),
@@ -116,7 +116,7 @@ fn simulate_reports_latency_and_errors() {
     let report: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
     assert_eq!(report["latency"], 8);
     assert_eq!(report["mismatches"], 0);
-    // The first six queries of 128 stand at the first six keys of 128, however many of these are used.
+    // The first six queries of 128 have the positions of the first six keys of 128, however many of these are used.
     assert_eq!(report["counters"]["keys"], 1 + 2 + 3 + 4 + 5 + 6);
     assert!(report["accuracy"]["mean"].as_f64().unwrap() < 0.01);
     assert!(o.exists() && vcd.exists() && folder.path().join("wave.gtkw").exists());
@@ -141,7 +141,7 @@ fn an_array_is_generated_and_its_manifest_generates_it_again() {
         let read = |p: &Path| std::fs::read_to_string(p.join(format!("{name}.{ending}"))).unwrap();
         assert_eq!(read(&a), read(&b));
     }
-    // A command that takes a core says so; another number on the command line counts.
+    // A command that takes a core reports it; another number on the command line counts.
     let refusal = refused(&["ppa", "--config", &text(&config)]);
     assert!(refusal.contains("an array of 3 cores, where a core is needed"), "{refusal}");
     let more = flashd(&["generate", "--config", &text(&config), "--queries", "4", "--out", &text(&b)]);

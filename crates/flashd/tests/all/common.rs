@@ -1,4 +1,4 @@
-//! What the program prints and how it ends, whatever the command; where its data are.
+//! Output and exit codes of the program, whatever the command; paths of its data.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

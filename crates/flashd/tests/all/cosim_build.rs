@@ -101,13 +101,13 @@ fn a_simulator_is_used_again_if_it_is_whole_and_of_the_same_tools() {
     let [simulator] = &bench.find("Vdesign")[..] else { panic!("one simulator is needed") };
     fs::remove_file(simulator).unwrap();
     assert!(bench.compiles("1"));
-    // Of another Verilator: made again, and nobody needs the old one.
+    // Another Verilator: compiled again, and the old simulator goes.
     assert!(bench.compiles("2"));
     assert_eq!(bench.find("Vdesign").len(), 1);
     assert!(!bench.compiles("2"));
 }
 
-/// make builds in no folder with blanks in its name, here by a script as strict as it is; and a folder named from another one.
+/// make cannot build in a folder with blanks in its name; a script here is as strict.
 #[test]
 fn a_folder_may_have_any_name() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! The commands of the documents run, and print what is said there.
+//! The commands of the documents run, and print the documented output.
 
 #![cfg(unix)]
 
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use workshop::{Workshop, agrees};
 
-/// Where documents are, beside those in the repository's own folder.
+/// Folders of documents, in addition to the repository's own.
 const FOLDERS: [&str; 3] = ["configs", "docs", "testbench"];
 
 /// Every document, by its path in the repository.
@@ -37,7 +37,7 @@ fn documents() -> Vec<String> {
     names
 }
 
-/// Commands that are not run, by a part of them, and why. Those of sections with longer checks are not run either.
+/// Commands that are not run, by a part of them, and why. Sections with longer checks are not run either.
 const NOT_RUN: [(&str, &str); 31] = [
     ("scripts/test", "it runs every check, these tests among them"),
     ("scripts/lint r", "scripts/test lints all cores and drawn designs, which takes minutes"),
@@ -72,7 +72,7 @@ const NOT_RUN: [(&str, &str); 31] = [
     ("venv", "cargo xtask axis, which installs cocotb, runs the same"),
 ];
 
-/// Commands that take some 5 seconds or more each, by a part of them: they run with the tests that are ignored.
+/// Commands that take about 5 seconds or more each, by a part of them: they run with the ignored tests.
 const LATER: [&str; 10] = [
     // scripts/test generates them all to lint them.
     "generate --all",
@@ -91,7 +91,7 @@ fn has(command: &Command, part: &str) -> bool {
     command.text.contains(part)
 }
 
-/// The page of commands, whose examples `help::the_examples_run` runs as far as they are quick.
+/// The page of commands; `help::the_examples_run` runs its quick examples.
 const COMMANDS: &str = "docs/reference/commands.md";
 
 fn is_run(command: &Command) -> bool {
@@ -129,29 +129,29 @@ fn run(file: &str, wanted: impl Fn(&Command) -> bool) -> usize {
     runs
 }
 
-/// Runs what does not take long of the documents whose path begins so.
+/// Runs the short commands of the documents whose path has this beginning.
 fn short(beginning: &str) -> usize {
     let files = documents().into_iter().filter(|file| file.starts_with(beginning));
     files.map(|file| run(&file, |command| !is_later(command))).sum()
 }
 
 #[test]
-fn the_readme_prints_what_it_says() {
+fn the_readme_agrees_with_the_output() {
     assert!(short("README.md") > 2);
 }
 
 #[test]
-fn the_guides_print_what_they_say() {
+fn the_guides_agree_with_the_output() {
     assert!(short("docs/guide/") > 10);
 }
 
 #[test]
-fn the_reference_prints_what_it_says() {
+fn the_reference_agrees_with_the_output() {
     assert!(short("docs/reference/") > 6);
 }
 
 #[test]
-fn the_readmes_of_testbenches_print_what_they_say() {
+fn the_readmes_of_testbenches_agree_with_the_output() {
     assert!(short("configs/") + short("testbench/") + short("docs/theory/") > 8);
 }
 
@@ -201,7 +201,7 @@ fn the_summary_has_every_page() {
     }
 }
 
-/// A page is one that people read: all but the derivation of the hold rules, and what the program writes from tables.
+/// Applies to pages that people read: all but the derivation of the hold rules, and generated pages.
 #[test]
 fn pages_are_short() {
     let mut pages = 0;
@@ -221,18 +221,18 @@ fn pages_are_short() {
     assert!(pages > 30, "{pages}");
 }
 
-/// Everything, with what takes a while.
+/// All commands, also the long ones.
 #[test]
 #[ignore = "some minutes"]
-fn longer_commands_print_what_the_documents_say() {
+fn longer_commands_agree_with_the_documents() {
     for file in documents() {
         run(&file, |_| true);
     }
 }
 
-/// What is left out is in the documents, and what is compared is run.
+/// Commands that are left out are in the documents, and commands with an output are run.
 #[test]
-fn what_is_left_out_is_there() {
+fn commands_left_out_are_in_the_documents() {
     let all: Vec<Command> = all().collect();
     for (part, reason) in NOT_RUN {
         assert!(all.iter().any(|command| has(command, part) && !command.long), "{part}: no such command");
@@ -246,7 +246,7 @@ fn what_is_left_out_is_there() {
     }
 }
 
-/// Also those that are not run are commands of this program.
+/// Commands that are not run are commands of this program, too.
 #[test]
 fn the_commands_of_the_documents_are_known() {
     let mut known = 0;

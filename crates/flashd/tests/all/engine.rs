@@ -23,7 +23,7 @@ fn head(flag: &str) -> String {
 }
 
 #[test]
-fn the_model_reports_what_the_core_does() {
+fn the_models_report_agrees_with_the_cores() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
     let (q, k, v) = (head("q"), head("k"), head("v"));

@@ -1,10 +1,10 @@
-//! `docs/theory/equations.md` names functions and tests that there are, for every equation of the paper.
+//! `docs/theory/equations.md` names existing functions and tests for every equation of the paper.
 
 use crate::common::root;
 use flashd_golden::family::EQUATIONS;
 use std::fs;
 
-/// What each row's first cell must be, once.
+/// The first cells of the rows.
 fn expected() -> Vec<String> {
     let equations = (1..=12).map(|n| format!("({n})"));
     let algorithms = (1..=3).map(|n| format!("Alg. {n}"));
@@ -38,7 +38,7 @@ fn declares(text: &str, name: &str) -> bool {
     text.lines().any(|line| keywords.iter().any(|keyword| names(line, keyword)))
 }
 
-/// Whether a test of that name is run: the attribute stands above the function, with nothing but attributes between them.
+/// Whether a test of that name is run: the attribute is above the function, with nothing but attributes between them.
 fn tests(text: &str, name: &str) -> bool {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     (lines.iter().enumerate()).filter(|(_, line)| line.starts_with(&format!("fn {name}("))).any(|(i, _)| {
@@ -69,7 +69,7 @@ fn every_equation_has_a_module_a_model_and_a_test() {
                 let text = text.unwrap_or_else(|e| panic!("{equation}: {path}: {e}"));
                 let there = if kind == "test" { tests(&text, name) } else { declares(&text, name) };
                 assert!(there, "{equation}: there is no {kind} {name} in {path}");
-                // Who searches the sources for an equation finds its module.
+                // A search of the sources for an equation finds its module.
                 let cited = equation.split(',').next().unwrap_or(equation);
                 assert!(kind != "module" || text.contains(cited), "{path} does not name {cited}");
             }

@@ -8,7 +8,7 @@ fn explore(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_flashd")).current_dir(root()).arg("explore").args(args).output().unwrap()
 }
 
-/// Runs a command that must fail with exit code 2; gives its message.
+/// Runs a command that must fail with exit code 2; returns its message.
 fn refused(args: &[&str]) -> String {
     refusal(explore(args), args)
 }
@@ -40,7 +40,7 @@ fn errors_of_a_small_grid() {
     let name = |i: usize| points[i]["core"].as_str().unwrap();
     let mean = |i: usize| points[i]["errors"]["mean"].as_f64().unwrap();
     let equal = |i: usize| points[i]["equal_scores_error"].as_f64().unwrap();
-    // By mean error. The format's own accumulator loses the sum of many small updates, and is far behind.
+    // By mean error. The format's own accumulator loses the sum of many small updates, and is far worse.
     assert_eq!(points.len(), 3);
     assert!(mean(0) > 0.0 && mean(0) <= mean(1) && mean(1) < mean(2));
     assert_eq!(name(2), "flash_d_rounded_acc_format_bf16_d16");
@@ -65,7 +65,7 @@ fn errors_of_a_small_grid() {
     assert_eq!(fa2["as_accurate_as_reference"], true);
 }
 
-/// Explores a grid without a cost, of few queries; what it prints, and its JSON.
+/// Explores a grid without a cost, of few queries; returns the output and the JSON.
 fn errors(grid: &str, args: &[&str]) -> (String, Value) {
     let folder = tempfile::tempdir().unwrap();
     let json = folder.path().join("out.json");
@@ -105,7 +105,7 @@ fn formats_are_compared_with_one_another() {
     let means: Vec<f64> = points.iter().map(|p| p["errors"]["mean"].as_f64().unwrap()).collect();
     assert!(means.is_sorted(), "{means:?}");
     let mut found = words(&all["points"], "format");
-    // What bf16 loses of its inputs is less than what all others lose.
+    // bf16 rounds its inputs less than all others.
     assert_eq!(found[..2], ["bf16"; 2]);
     found.sort_unstable();
     found.dedup();
@@ -123,7 +123,7 @@ fn formats_are_compared_with_one_another() {
 #[test]
 fn the_reference_of_all_formats_is_one_core() {
     let (_folder, file) = grid(r#"[{"design": ["flash-d", "fa2"], "format": ["int8", "fp8-e4m3"]}]"#);
-    // Of cores above the limit, which all are, nothing more is computed.
+    // Nothing more is computed for cores above the limit, which all cores are.
     let errors = |args: &[&str]| errors(&file, &[args, &["--max-error", "0.0001"]].concat());
     let (_, first) = errors(&[]);
     assert_eq!(first["all_formats"]["reference"], "fa2_fp8_e4m3_d16");

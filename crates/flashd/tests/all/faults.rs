@@ -1,4 +1,4 @@
-//! Changes of the emitted Verilog by one: the testbench that is emitted beside it finds them.
+//! Changes of the emitted Verilog by one: the testbench that is emitted with it finds them.
 //!
 //! Some are always tried. Any number of others, of table coefficients and of limits, drawn at random in shipped cores:
 //!
@@ -76,7 +76,7 @@ fn line_with(text: &str, with: &str, change: impl Fn(&str) -> String) -> String 
     text.replacen(line, &change(line), 1)
 }
 
-/// What nothing but a look inside, or an operand that is made for it, finds in few keys.
+/// Faults that only a comparison inside, or a special operand, finds in few keys.
 #[test]
 fn faults_of_units_are_found() {
     let more = |by: &'static str| move |line: &str| line.replacen(';', &format!(" + {by};"), 1);
@@ -112,7 +112,7 @@ fn sites(text: &str) -> Vec<Range<usize>> {
     for compared in [" < ", " < $signed(", " >= ", " >= $signed("] {
         places.extend(constants(text, "", compared));
     }
-    // On the other side: the constant is in front.
+    // The constant may also be the left operand.
     let mut start = 0;
     for line in text.lines() {
         let code = line.split("//").next().unwrap_or_default();
@@ -127,7 +127,7 @@ fn sites(text: &str) -> Vec<Range<usize>> {
     places
 }
 
-/// The module around a place; None of one with a clock or with others inside.
+/// The module around a place; None if it has a clock or instances.
 fn unit(text: &str, place: usize) -> Option<&str> {
     let start = text[..place].rfind("\nmodule ")? + 1;
     let end = place + text[place..].find("endmodule")? + "endmodule".len();
@@ -135,8 +135,8 @@ fn unit(text: &str, place: usize) -> Option<&str> {
     (!module.contains("posedge") && !module.contains(" u_")).then_some(module)
 }
 
-/// Whether a changed module gives what it gave before, for all operands: proved by ABC, which comes with Yosys. None where it is no
-/// module of gates alone.
+/// Whether a changed module is equivalent to the original: proved by ABC, which comes with Yosys. None where it is no module of gates
+/// alone.
 fn is_equal(original: &str, changed: &str, place: usize) -> Option<bool> {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [("good", original), ("bad", changed)] {
@@ -166,7 +166,7 @@ fn number(variable: &str, default: u64) -> u64 {
         .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{variable}={text}")))
 }
 
-/// Of as many changes as are asked for that some operand of their unit tells, 95 in 100 are found.
+/// Among the requested number of changes that some operand of their unit shows, 95 in 100 are found.
 #[test]
 #[ignore = "takes minutes; see the head of this file"]
 fn drawn_at_random() {

@@ -29,7 +29,7 @@ fn with_head<'a>(head: &'a [String; 6], more: &[&'a str]) -> Vec<&'a str> {
     head.iter().map(String::as_str).chain(more.iter().copied()).collect()
 }
 
-/// All algorithms, counts beside formulas, near safe softmax: on files, the folder, a synthetic head.
+/// All algorithms, with counts next to formulas, near safe softmax: on files, the folder, a synthetic head.
 #[test]
 fn every_algorithm_is_attention_and_counts_its_formula() {
     let head = head();
@@ -50,7 +50,7 @@ fn every_algorithm_is_attention_and_counts_its_formula() {
     }
 }
 
-/// What one algorithm counts, by hand: 5 queries in blocks of 2, K and V three times, Q and O once.
+/// The counts of one algorithm, by hand: 5 queries in blocks of 2, K and V three times, Q and O once.
 #[test]
 fn accesses_by_hand() {
     let result = json(&["--algorithm", "running-lse", "--n", "5", "--d", "2", "--br", "2", "--bc", "3"]);
@@ -92,7 +92,7 @@ fn masks_from_a_file() {
     let each = of(&mask_file(folder.path(), "rows.npy", &[n, n], &row.repeat(n)), &[]);
     assert_eq!(one["algorithms"], each["algorithms"]);
     assert_eq!(one["seen"], 12 * 8);
-    // Biases beyond what naive softmax computes: it says so and counts nothing, the others do.
+    // Biases beyond the range of naive softmax: it reports that and counts nothing; the others count.
     let large = of(&mask_file(folder.path(), "large.npy", &[n], &[2000.0; 12]), &[]);
     for a in large["algorithms"].as_array().unwrap() {
         let naive = a["algorithm"] == "naive";

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The program in a folder, and what it printed.
+/// Runs the program in a folder; returns its output.
 fn run_in(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_flashd")).args(arguments).current_dir(folder).output().unwrap()
 }
@@ -67,7 +67,7 @@ fn every_command_has_two_examples() {
     }
 }
 
-/// All of them are commands of this program, and those that are quick run.
+/// All examples are commands of this program, and the quick ones run.
 #[test]
 fn the_examples_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -88,9 +88,9 @@ fn the_examples_run() {
     assert!(ran > 15, "{ran}");
 }
 
-/// Options stand under headings, and the long help has the reasons.
+/// Options are listed under headings, and the long help has the reasons.
 #[test]
-fn options_stand_in_groups() {
+fn options_are_grouped() {
     let help = text(&run_in(&root(), &["generate", "--help"]).stdout);
     let headings = [
         "Core:",
@@ -179,9 +179,9 @@ fn errors_are_json_with_json() {
     );
 }
 
-/// `--quiet` leaves standard error to errors, `--verbose` says each step; the result is the same.
+/// `--quiet` leaves standard error to errors, `--verbose` logs each step; the result is the same.
 #[test]
-fn what_is_said_can_be_chosen() {
+fn verbosity_can_be_chosen() {
     let head = |x: &str| format!("testbench/data/bytes_math-d16-layer04-head03-{x}.npy");
     let [q, k, v] = ["q", "k", "v"].map(head);
     let run = |more: &[&str]| {
@@ -199,7 +199,7 @@ fn what_is_said_can_be_chosen() {
     for step in ["1 heads read", "attention in f64", "in lock-step with the model", "done"] {
         assert!(lines.iter().any(|line| line.contains(" s  ") && line.contains(step)), "{step}: {said}");
     }
-    // Before or behind the command, and not both.
+    // Before or after the command, and not both.
     assert_eq!(run_in(&root(), &["-q", "list"]).status.code(), Some(0));
     assert_eq!(run_in(&root(), &["list", "-q", "-v"]).status.code(), Some(2));
 }

@@ -1,4 +1,4 @@
-//! Configurations that nobody meant: refused with one line, or generated; never a panic.
+//! Hostile configurations: refused with one line, or generated; never a panic.
 
 use proptest::prelude::*;
 use std::process::Command;

@@ -13,7 +13,7 @@ fn refused(at: &Path, args: &[&str]) -> String {
     refusal(flashd(at, args), args)
 }
 
-/// The first file of what `generate` writes: it has the name of the configuration.
+/// The first file of `generate`: it has the name of the configuration.
 fn generated(at: &Path, args: &[&str]) -> String {
     let args = [&["generate"], args].concat();
     let out = flashd(at, &args);
@@ -93,7 +93,7 @@ fn an_error_has_the_path_once_and_no_temporary_name() {
 /// A disk that is full, as a limit of 512 bytes a file: the name that was given is at fault, not a temporary one.
 #[test]
 #[cfg(unix)]
-fn a_full_disk_is_told_by_the_final_name() {
+fn errors_of_a_full_disk_have_the_final_name() {
     let folder = tempfile::tempdir().unwrap();
     let [q, k, v] = ["q", "k", "v"].map(|x| data(&format!("bytes_math-d16-layer04-head03-{x}.npy")));
     let run = "trap '' XFSZ; ulimit -f 1; exec \"$@\"";
@@ -110,7 +110,7 @@ fn a_full_disk_is_told_by_the_final_name() {
     }
 }
 
-/// Every flag that names a file which is read, with what else it takes.
+/// Every flag that names an input file, with the other flags that it needs.
 #[test]
 #[cfg(unix)]
 fn a_pipe_is_refused_and_not_waited_for() {
@@ -243,7 +243,7 @@ fn stacked_heads_are_run_one_by_one_and_stacked_again() {
             write("k1.npy", &[9, 16], head.k.clone());
             write("v1.npy", &[9, 16], head.v.clone());
             simulate(["q1.npy", "k1.npy", "v1.npy"], &[&core[..], &["--o", "o1.npy"]].concat());
-            // Behind the header.
+            // After the header.
             alone.extend_from_slice(&read("o1.npy")[read("o1.npy").len() - 5 * 16 * 4..]);
         }
         let shape = if n == 2 { &[2, 5, 16][..] } else { &[1, 2, 5, 16] };
@@ -268,7 +268,7 @@ fn stacked_heads_are_run_one_by_one_and_stacked_again() {
     assert!(refused(at, &args).contains("--vcd: is of one head, and there are 2"));
 }
 
-/// With tools that do nothing: what is compiled goes to the user's cache folder, not where the program is called.
+/// With tools that do nothing: builds are in the user's cache folder, not in the current one.
 #[test]
 #[cfg(unix)]
 fn simulators_are_built_in_the_users_cache_folder() {
@@ -295,7 +295,7 @@ fn simulators_are_built_in_the_users_cache_folder() {
     assert_eq!(std::fs::read_dir(at("here")).unwrap().count(), 0);
 }
 
-/// `--causal` beside `--data` decides over a `meta.json` that does not say so, with the results of a head alone.
+/// `--causal` with `--data` overrides `meta.json`; results equal the runs of single heads.
 #[test]
 fn the_heads_of_a_folder_can_be_made_causal() {
     let folder = tempfile::tempdir().unwrap();
@@ -316,7 +316,7 @@ fn the_heads_of_a_folder_can_be_made_causal() {
     for more in [&["--causal"][..], &[]] {
         let args = [&all[..], &["--q", q, "--k", k, "--v", v, "--o", "o.npy"], more].concat();
         assert!(flashd(at, &args).status.success());
-        // The second run is in the folder of the first: what is there is of other positions.
+        // The second run is in the folder of the first, whose results have other positions.
         assert_eq!(of_folder(more, "results"), std::fs::read(at.join("o.npy")).unwrap(), "{more:?}");
     }
 }

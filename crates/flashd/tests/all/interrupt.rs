@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the wave is kept as far as it goes, and nothing else is left.
+//! Ctrl-C and SIGTERM: the recorded part of the wave is kept, and no other file.
 
 #![cfg(unix)]
 
@@ -26,7 +26,7 @@ fn simulate(files: &[PathBuf], flags: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Waits until a temporary file of the folder has so many bytes.
+/// Waits until a temporary file of the folder has `bytes` bytes.
 fn wait_for(folder: &Path, bytes: u64) {
     let begun = Instant::now();
     let long = |entry: fs::DirEntry| {
@@ -93,9 +93,9 @@ fn without_a_wave_nothing_is_left() {
     assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
 }
 
-/// SIGKILL leaves its temporary file; the next run in the folder removes it, but not that of a run that goes on.
+/// SIGKILL leaves a temporary file; the next run in the folder removes it, but not the file of a live run.
 #[test]
-fn the_next_run_removes_what_a_killed_one_left() {
+fn the_next_run_removes_a_killed_ones_files() {
     let folder = tempfile::tempdir().unwrap();
     let files = sample(folder.path());
     let out = folder.path().join("out");

@@ -1,4 +1,4 @@
-//! `flashd liberty merge` on files of ASAP7's structure: five kinds of cells, four of them packed, no semicolon behind an area, driver waveforms of one
+//! `flashd liberty merge` on files of ASAP7's structure: five kinds of cells, four of them packed, no semicolon after an area, driver waveforms of one
 //! name, templates that other files do not have.
 
 use crate::common::{printed_json, refusal};
@@ -97,7 +97,7 @@ const GATE: &str = r#"    pin (A) { direction : input; capacitance : 0.6; }
 
 fn library(file: &str, cell: &str) -> String {
     let name = file.split('.').next().unwrap();
-    // Sequential cells have templates of their own, and INVBUF has areas without semicolons.
+    // Sequential cells have separate templates, and INVBUF has areas without semicolons.
     let (pins, suffix, pin, kind, transition) = match name.contains("SEQ") {
         true => (FLIP_FLOP, "", "CLK", "rising_edge", "320"),
         false => (GATE, "_x1", "A", "combinational", "4000"),
@@ -159,7 +159,7 @@ fn the_published_files_become_one() {
 }
 
 #[test]
-fn what_is_not_packed_says_so() {
+fn a_plain_file_with_a_packed_name_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path());
     let (file, cell) = FILES[2];

@@ -181,7 +181,7 @@ fn weights_beyond_f32_are_an_error_and_no_panic() {
 }
 
 #[test]
-fn dumped_heads_are_those_of_the_model() {
+fn dumped_heads_agree_with_the_model() {
     let files = Files::new();
     let (folder, text) = (files.path("heads"), files.path("text.txt"));
     files.json(&["--attention", "f32", "--steps", "5", "--text", &text, "--dump", &folder]);
@@ -198,7 +198,7 @@ fn dumped_heads_are_those_of_the_model() {
         assert_eq!(trace.attention, runner.attention().layer(trace.layer().unwrap())[head], "{}", trace.name);
         assert_eq!((trace.causal, trace.d, trace.group.as_str()), (true, 8, "model-d8"));
     }
-    // Of what was generated: five positions.
+    // The generation: five positions.
     let generated = files.path("generated");
     files.json(&["--attention", "f32", "--steps", "5", "--dump", &generated]);
     let traces = flashd_workload::load_dir(std::path::Path::new(&generated)).unwrap();

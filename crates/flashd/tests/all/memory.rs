@@ -1,4 +1,4 @@
-//! Memory of long contexts: what `simulate` keeps for a key, besides the tensors as they are in the files.
+//! Memory of long contexts: bytes that `simulate` keeps for a key, in addition to the tensors of the files.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -55,7 +55,7 @@ fn beyond_inputs(keys: usize, queries: usize, more: &[&str]) -> f64 {
     peak as f64 - inputs as f64
 }
 
-/// Four times the keys need about the memory of a few words a key more, and not the steps, scores or encodings of all of them.
+/// Four times the keys need a few words more for each key, but not the steps, scores or encodings of all keys.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_does_not_grow_with_the_keys() {

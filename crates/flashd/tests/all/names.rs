@@ -147,7 +147,7 @@ fn equal_names_are_equal_modules_in_300_configurations() {
     no_name_has_two_bodies(&designs(256, 300, 16), 20);
 }
 
-/// The files of a list, without those of options.
+/// The files of a list, without options.
 fn listed(folder: &Path, list: &str) -> Vec<PathBuf> {
     fs::read_to_string(folder.join(list)).unwrap().lines().map(|line| folder.join(line)).collect()
 }
@@ -236,7 +236,7 @@ fn company(configs: &[Machine], prefix: Option<&str>, keys: u32) {
             generate(&others, &with_bench);
             configs.iter().flat_map(|config| listed(folder.path(), &format!("{}.f", config.name()))).collect()
         }
-        // What is shared is emitted in one run: what has no testbench, without.
+        // Shared modules are emitted in one run: first designs with testbenches, then all.
         Some(prefix) => {
             generate(&others, &with_bench);
             generate(&configs.iter().collect::<Vec<_>>(), &[]);
@@ -250,7 +250,7 @@ fn company(configs: &[Machine], prefix: Option<&str>, keys: u32) {
     together(folder.path(), &sources, &tops);
 }
 
-/// Some of every kind, with names of their own and with shared ones.
+/// Some designs of every kind, with separate and with shared names.
 #[test]
 fn designs_of_every_kind_can_be_compiled_together() {
     let configs = designs(16, 10, 6);

@@ -21,7 +21,7 @@ impl Rows {
         Rows { d, x: data.chunks(4).map(element).collect() }
     }
 
-    /// The same numbers in every run: those of a linear congruence, in steps of 1/64 from -2 on.
+    /// The same numbers in every run, by a linear congruence, in steps of 1/64 from -2 on.
     pub fn random(seed: u64, rows: usize, d: usize) -> Rows {
         let mut state = seed;
         let mut element = || {

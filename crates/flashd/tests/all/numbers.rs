@@ -24,7 +24,7 @@ fn refusal(words: &[String], arg: &Arg, value: &str) -> Option<String> {
 }
 
 #[test]
-fn what_is_no_number_is_refused_by_every_option() {
+fn every_option_refuses_text_that_is_no_number() {
     let mut all = Vec::new();
     commands(&["flashd".into()], &flashd::command_line(), &mut all);
     let mut tried = 0;
@@ -47,7 +47,7 @@ fn what_is_no_number_is_refused_by_every_option() {
     assert!(tried > 150, "{tried}");
 }
 
-/// Options of whole numbers take digits alone, and say from where to where.
+/// Options of whole numbers take digits alone, and their errors name the range.
 #[test]
 fn whole_numbers_are_digits() {
     let mut all = Vec::new();

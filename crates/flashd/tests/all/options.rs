@@ -1,4 +1,4 @@
-//! The options of a core: each is honoured or refused by name, whatever is chosen, and one table says which.
+//! The options of a core: each is honoured or refused by name, whatever design is chosen, and one table lists them.
 
 use flashd::{commands, selected};
 use flashd_spec::config::{ABOUT, CoreConfig, CoreFields, CoreOption, Design, HoldRules, KINDS, OPTIONS};
@@ -36,7 +36,7 @@ fn values(field: &str) -> [&'static str; 2] {
     }
 }
 
-/// Flags of what is made of cores, with two values each.
+/// Flags of arrays, split keys and wrappers, with two values each.
 const AROUND: [(&str, [&str; 2]); 6] = [
     ("queries", ["2", "3"]),
     ("key-index-bits", ["9", "12"]),
@@ -52,7 +52,7 @@ fn flags() -> Vec<(String, [&'static str; 2])> {
     of_cores.chain(AROUND.map(|(flag, values)| (flag.into(), values))).collect()
 }
 
-/// A command with a choice: its words, and whether more flags of the core go into the last of them, which is a core in quotes.
+/// A command with a choice: its words, and whether more flags of the core go into the last word, a core in quotes.
 struct Choice {
     words: Vec<String>,
     in_quotes: bool,
@@ -70,7 +70,7 @@ impl Choice {
         Choice { in_quotes: true, ..choice }
     }
 
-    /// What the command makes of it with more flags.
+    /// The names that the command selects with more flags, or its error.
     fn with(&self, more: &[&str]) -> Result<Vec<String>, String> {
         let mut words = self.words.clone();
         match words.last_mut() {
@@ -85,7 +85,7 @@ impl Choice {
     }
 }
 
-/// Every datapath with every command that takes a core, and every other way to choose what a command works on.
+/// Every datapath with every command that takes a core, and every other way to choose a command's designs.
 fn choices() -> Vec<Choice> {
     const SIMULATE: &str = "simulate --q q.npy --k k.npy --v v.npy";
     const LLM: &str = "llm --checkpoint c --tokenizer t";
@@ -121,7 +121,7 @@ fn choices() -> Vec<Choice> {
     all
 }
 
-/// Every way to choose, and every option beside it: the choice changes, or the flag is refused by its name.
+/// Every way to choose, with every option: the choice changes, or the flag is refused by its name.
 #[test]
 fn every_flag_is_honoured_or_refused() {
     let (mut honoured, mut refused) = (0, 0);
@@ -140,10 +140,10 @@ fn every_flag_is_honoured_or_refused() {
                 || choice.words.iter().flat_map(|w| w.split(' ')).filter(|w| w.starts_with("--"));
             let names_it = |outcome: &Result<Vec<String>, String>| match outcome {
                 Err(error) => error.contains(&name) || said_flags().any(|word| error.contains(word)),
-                // The words of a datapath may say again what is chosen.
+                // The words of a datapath may repeat the choice.
                 Ok(_) => ["weight", "update", "fa2"].contains(&flag.as_str()),
             };
-            // What the choice says or brings along stays as it is: split keys are cores with masks and partial results.
+            // Given and implied options do not change: split keys are cores with masks and partial results.
             let implied = choice.says("--parts") && ["masks", "partial"].contains(&flag.as_str());
             let said = choice.says(&name) || implied;
             let refusals = outcome.iter().filter(|outcome| outcome.is_err()).count();
@@ -158,7 +158,7 @@ fn every_flag_is_honoured_or_refused() {
     assert!(honoured > 500 && refused > 500, "{honoured} honoured, {refused} refused");
 }
 
-/// Commands that take no core refuse its flags, but for those that they have with a meaning of their own.
+/// Commands that take no core refuse its flags, except flags with another meaning there.
 #[test]
 fn commands_without_a_core_refuse_its_flags() {
     let with_cores = ["generate", "simulate", "cosim", "ppa", "size", "accuracy", "llm"];
@@ -199,7 +199,7 @@ fn commands_without_a_core_refuse_its_flags() {
     }
 }
 
-/// A flag that means something only beside another one is refused without it, also where a third one keeps the other out.
+/// A flag that depends on another one is refused without it, also where a third one excludes the other.
 #[test]
 fn flags_that_need_another_are_refused_without_it() {
     for (arguments, flag, needed) in [
@@ -250,7 +250,7 @@ fn flags_and_json_give_back_every_core() {
     assert_eq!(names.len(), distinct.len());
 }
 
-/// Files of the version before name every field, those that a core does not have with their defaults, and absent ones as null.
+/// Files of the previous version name every field: fields that a core does not have with their defaults, absent ones as null.
 #[test]
 fn files_of_the_version_before_still_load() {
     let all = |design: &str, weight: &str, fa2: &str, update: &str| {
@@ -270,7 +270,7 @@ fn files_of_the_version_before_still_load() {
         let core: CoreConfig = serde_json::from_str(&json).unwrap();
         assert_eq!(core.name(), name);
     }
-    // What was never a core is none now.
+    // Illegal combinations are still refused.
     for json in [
         all("fa2", "paper", "shared-scale", "fixed"),
         all("fa2", "lse", "shared-scale", "rounded"),

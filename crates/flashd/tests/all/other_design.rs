@@ -1,10 +1,10 @@
-//! What `simulate` compares with.
+//! The other design in `simulate`'s report.
 
 use crate::common::printed_json;
 use crate::npy::Rows;
 use std::process::Command;
 
-/// The other design has the same encodings, `max_keys` and range of scores, and so the errors of a run of its own.
+/// The other design has the same encodings, `max_keys` and range of scores, and so the errors of a separate run.
 #[test]
 fn the_other_design_reads_the_same_operands() {
     let folder = tempfile::tempdir().unwrap();

@@ -102,7 +102,7 @@ fn devices_pipes_and_links_are_written_through_by_every_flag() {
             assert!(std::fs::symlink_metadata(link).unwrap().is_symlink(), "{words:?}");
             assert_eq!(std::fs::read(target).unwrap().len(), whole.len(), "{words:?}");
         }
-        // What cannot be a file is refused by flag and path.
+        // Paths that cannot be a file are refused by flag and path.
         std::fs::create_dir(path("folder")).unwrap();
         for (name, problem) in [
             (name(&path("folder")), "is a folder; a file is needed"),
@@ -131,9 +131,9 @@ fn devices_pipes_and_links_are_written_through_by_every_flag() {
     }
 }
 
-/// A file that goes to standard output has it for itself.
+/// Nothing else is printed to standard output if a file goes there.
 #[test]
-fn a_file_on_standard_output_stands_alone() {
+fn a_file_on_standard_output_is_alone() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     succeeded(at, &["traffic", "--n", "8", "--d", "4", "--svg", "plain.svg"]);

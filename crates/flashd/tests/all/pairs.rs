@@ -44,7 +44,7 @@ fn core(design: &str, given: &[Given]) -> Result<(), String> {
     if !["d", "dk", "dv"].into_iter().any(has) {
         all.push((field("d"), "8"));
     }
-    // Each is needed beside the other.
+    // Each needs the other.
     all.extend(
         [("dk", "dv"), ("dv", "dk")]
             .into_iter()

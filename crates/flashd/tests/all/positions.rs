@@ -26,7 +26,7 @@ fn attention(q: &Rows, k: &Rows, v: &Rows, queries: usize, sees: impl Fn(usize, 
     Rows { d: v.d, x }
 }
 
-/// Three files, and what is asked of them.
+/// Three files and their contents.
 struct Case {
     files: [PathBuf; 3],
     q: Rows,
@@ -105,9 +105,9 @@ fn largest_difference(a: &Rows, b: &Rows) -> f64 {
     a.x.iter().zip(&b.x).fold(0.0, |most, (a, b)| most.max((a - b).abs()))
 }
 
-/// The sample that was found wrong: the first queries of a head see the first keys only.
+/// On the sample, the first queries of a head see the first keys only.
 #[test]
-fn the_first_queries_of_a_causal_head_stand_at_the_first_keys() {
+fn the_first_queries_of_a_causal_head_have_the_first_keys_positions() {
     let folder = tempfile::tempdir().unwrap();
     let files = ["q", "k", "v"].map(|role| data(&format!("bytes_math-d16-layer04-head03-{role}.npy")).into());
     let [q, k, v] = files.each_ref().map(|path: &PathBuf| Rows::read(path));

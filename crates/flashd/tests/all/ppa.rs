@@ -72,7 +72,7 @@ fn earlier_figures_are_joined_and_printed_again() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_refused() {
+fn bad_arguments_of_from_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     assert!(refused(at, &["--from", "none.json"]).contains("--from none.json"));

@@ -16,9 +16,9 @@ fn simulate(folder: &Path, keys: usize, flags: &str) -> Output {
     command.current_dir(folder).output().unwrap()
 }
 
-/// All values are the largest of their channel, 127, and so are the results: 4 times what int8q2 has.
+/// All values are the largest of their channel, 127, and so are the results: 4 times the largest of int8q2.
 #[test]
-fn results_beyond_a_small_unit_are_told() {
+fn results_beyond_a_small_unit_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let files = "--q head-q.npy --k head-k.npy --v head-v.npy --format int8 --o-format";
     let shown = |o: &str| {

@@ -13,7 +13,7 @@ const PAGES: [&str; 4] = ["reports.md", "reports-tools.md", "reports-runs.md", "
 /// Head that commands run on.
 const HEAD: &str = "bytes_math-d16-layer04-head03";
 
-/// A section of a page: the keys of its table with what is said of each, and the commands whose output has them.
+/// A section of a page: the keys of its table with their meanings, and the commands whose output has them.
 #[derive(Default)]
 struct Section {
     keys: BTreeMap<String, String>,
@@ -55,7 +55,7 @@ fn sections() -> BTreeMap<String, Section> {
     all
 }
 
-/// Where each value lies that is neither object nor a list of objects: `groups[].rules[].core.held`.
+/// The path of each value that is neither object nor a list of objects: `groups[].rules[].core.held`.
 fn leaves(value: &Value, at: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
@@ -138,7 +138,7 @@ fn documented(key: &str, page: &str, section: &Section, all: &BTreeMap<String, S
     links.any(leads).then(|| above.clone())
 }
 
-/// Runs the commands of sections, those that take longer or the others; how many.
+/// Runs the long or the short commands of all sections; returns their number.
 fn compare(later: bool) -> usize {
     let all = sections();
     let mut ran = 0;
@@ -159,7 +159,7 @@ fn compare(later: bool) -> usize {
                 None => wrong.push(format!("{name}: `{key}` is printed and not documented")),
             }
         }
-        // What is null as a whole has no keys below it.
+        // A key that is null has no keys below it.
         let empty = |key: &str| {
             printed
                 .iter()

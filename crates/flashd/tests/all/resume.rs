@@ -39,7 +39,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files.map(|path| (path.file_name().unwrap().into(), fs::read(&path).unwrap())).collect()
 }
 
-/// What is there is used again only if it is what its description is about.
+/// An existing result is used again only if its description matches.
 #[test]
 fn a_result_that_is_not_the_described_one_is_made_again() {
     let folder = tempfile::tempdir().unwrap();

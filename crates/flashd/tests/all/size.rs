@@ -40,7 +40,7 @@ fn chooses_a_core_that_holds() {
 }
 
 #[test]
-fn what_leaves_nothing_to_choose_is_refused() {
+fn a_search_without_a_choice_is_refused() {
     let core = ["--design", "fa2", "--d", "4", "--clock", "40"];
     let all =
         ["--lane", "25,14,8", "--score-fraction-bits", "8", "--state-fraction-bits", "20", "--segments", "8"];

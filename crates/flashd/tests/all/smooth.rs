@@ -1,4 +1,4 @@
-//! K minus its mean over the keys: what that changes, and what it does not.
+//! K minus its mean over the keys, and its effect on results.
 
 use crate::npy::Rows;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn simulate(folder: &Path, head: &str, more: &str) -> (serde_json::Value, Vec<u8
 }
 
 #[test]
-fn what_keys_have_in_common_costs_nothing() {
+fn the_mean_of_keys_costs_no_accuracy() {
     let folder = tempfile::tempdir().unwrap();
     heads(folder.path());
     for format in ["--format fp8-e4m3", "--format int8", "--format bf16"] {

@@ -70,7 +70,7 @@ fn testbenches_of_every_kind_of_design_pass() {
     }
 }
 
-/// What is compared inside has a name in the Verilog of every kind of datapath, which Icarus finds.
+/// Icarus finds the names of internal signals in the Verilog of every kind of datapath.
 #[test]
 fn a_core_of_each_design_is_compared_inside() {
     compared_inside(&["--design flash-d --d 3", "--design fa2 --d 3"]);
@@ -173,7 +173,7 @@ fn refused(args: &[&str], path: Option<&str>) -> String {
 }
 
 #[test]
-fn cosim_says_what_is_missing() {
+fn cosim_names_missing_tools_and_cores() {
     let core = ["cosim", "--design", "fa2", "--d", "4"];
     let folder = tempfile::tempdir().unwrap();
     let text = refused(&core, folder.path().to_str());
@@ -185,14 +185,14 @@ fn cosim_says_what_is_missing() {
     assert!(text.contains("fa2_bf16_d4 is there twice"), "{text}");
 }
 
-/// The same file, compiled: what it says of itself, Verilator's own comments included, must not stop it.
+/// The same file, compiled: its comments, Verilator's own included, must not stop it.
 #[test]
 fn the_testbench_runs_in_verilator() {
     let (folder, name) = generate("--design flash-d --d 3 --format fp8-e4m3 --masks --partial --keys 200");
     let build = Command::new("verilator")
         .current_dir(folder.path())
         .args(["--binary", "--timing", "--top-module", &format!("{name}_tb")])
-        // What compiles fastest: the run takes a moment.
+        // The fastest to compile: the run takes a moment.
         .args(["-CFLAGS", "-O0", "-MAKEFLAGS", "OPT_FAST=-O0 OPT_GLOBAL=-O0 VM_PARALLEL_BUILDS=0"])
         .args([format!("{name}_tb.v"), format!("{name}.v")])
         .output()

@@ -1,4 +1,4 @@
-//! What is emitted can be traced to its program, and watched: origin, lists, waves, assertions.
+//! Emitted files name their program, and can be observed: origin, lists, waves, assertions.
 
 use crate::common::printed_json;
 use std::collections::HashSet;
@@ -19,14 +19,14 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
 }
 
-/// What a command prints that must succeed.
+/// The output of a command that must succeed.
 fn done(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", said(&output));
     said(&output)
 }
 
-/// A small core with everything that goes with it.
+/// A small core with its testbench and assertions.
 fn generated() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let words = "generate --quiet --design flash-d --d 4 --testbench ports --keys 60 --sva --out .";
@@ -39,7 +39,7 @@ fn read(folder: &Path, file: &str) -> String {
 }
 
 #[test]
-fn a_manifest_tells_where_its_verilog_comes_from() {
+fn a_manifest_names_the_origin_of_its_verilog() {
     let folder = generated();
     let version = done(&mut flashd("--version"));
     let revision = version.trim().rsplit_once('(').unwrap().1.trim_end_matches(')').to_string();
@@ -128,7 +128,7 @@ fn the_testbench_writes_waves_whose_names_gtkwave_finds() {
     }
 }
 
-/// Runs a driver of the core with its assertions in Verilator; what it says with each argument.
+/// Runs a driver of the core with its assertions in Verilator; returns its output for each argument.
 fn with_assertions(folder: &Path, arguments: &[&str]) -> Vec<String> {
     let driver = "`timescale 1ns/1ps\nmodule driver;
     reg clk = 0, rst = 1, q_valid = 0, k_valid = 0, k_last = 0;

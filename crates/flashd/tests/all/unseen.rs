@@ -150,7 +150,7 @@ fn hidden_keys_are_as_masked_ones() {
 }
 
 #[test]
-fn what_is_seen_must_be_finite() {
+fn seen_rows_must_be_finite() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     for bad in ["NaN", "inf", "-inf"] {
@@ -187,7 +187,7 @@ fn what_is_seen_must_be_finite() {
 fn folders_may_have_garbage_where_no_query_sees() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // Five queries at the first keys: those from the sixth on are beyond.
+    // Five queries at the first keys: none sees the sixth key or later ones.
     for (name, garbage) in [("zeros", false), ("garbage", true)] {
         let heads = folder.join(name);
         std::fs::create_dir(&heads).unwrap();

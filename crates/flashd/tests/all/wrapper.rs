@@ -17,7 +17,7 @@ fn head(folder: &Path, queries: usize) {
 }
 
 #[test]
-fn results_are_those_of_the_array() {
+fn results_agree_with_the_array() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     head(folder, 7);
@@ -46,7 +46,7 @@ fn results_are_those_of_the_array() {
 }
 
 #[test]
-fn what_no_register_can_say_is_refused() {
+fn masks_beyond_the_registers_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     head(folder, 12);

@@ -1,6 +1,6 @@
-//! Commands of a document, and what it says they print.
+//! Commands of a document, and their documented output.
 //!
-//! A block of `sh` is commands, a block of `text` after it is what the last of them prints. Comments say otherwise:
+//! A block of `sh` is commands, a block of `text` after it is the output of the last one. Comments override this:
 //!
 //! ```text
 //! <!-- in rtl-out -->              before commands: the folder in which they run, as a first line `cd rtl-out` does
@@ -8,7 +8,7 @@
 //! <!-- not compared: why -->       before a text: of no command
 //! ```
 //!
-//! Commands within the text, between backticks, are those that begin as one of [`INLINE`] and have an argument.
+//! Commands within the text, between backticks, begin as one of [`INLINE`] and have an argument.
 
 use std::iter::{Enumerate, Peekable};
 use std::path::Path;
@@ -20,7 +20,7 @@ const INLINE: [&str; 8] =
 /// Options that the text names together with their command.
 const MENTIONS: [&str; 3] =
     ["flashd generate --testbench", "flashd simulate --vectors FILE", "flashd simulate --o"];
-/// Sections of commands that take long: that is what their heading says.
+/// The heading of sections of commands that take long.
 const LONG: &str = "Longer checks";
 
 /// A command of a document.
@@ -32,7 +32,7 @@ pub struct Command {
     pub folder: String,
     /// One line, with all its continuations.
     pub text: String,
-    /// What it prints, as the document has it, and in which line.
+    /// Its output, as the document has it, and the line.
     pub output: Option<(usize, String)>,
     /// In a section of commands that take long.
     pub long: bool,

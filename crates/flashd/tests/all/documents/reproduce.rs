@@ -1,4 +1,4 @@
-//! `scripts/reproduce`: tables are those of their pages, and a figure that is not is told.
+//! `scripts/reproduce`: tables agree with their pages, and a wrong figure is reported.
 
 use super::markdown::Command;
 use super::workshop::Workshop;
@@ -9,7 +9,7 @@ fn command(text: &str) -> Command {
     Command { place: String::new(), folder: String::new(), text: text.into(), output: None, long: false }
 }
 
-/// Changes the page that has a table, behind its mark.
+/// Changes the page that has a table, after its mark.
 fn change(workshop: &Workshop, mark: &str, from: &str, to: &str) {
     let pages = workshop.repository().join("docs/results");
     let months = fs::read_dir(pages).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
@@ -17,13 +17,13 @@ fn change(workshop: &Workshop, mark: &str, from: &str, to: &str) {
     let has = |path: &PathBuf| fs::read_to_string(path).is_ok_and(|text| text.contains(mark));
     let page = files.filter(|path| path.extension().is_some_and(|end| end == "md")).find(has).unwrap();
     let text = fs::read_to_string(&page).unwrap();
-    let (before, behind) = text.split_once(mark).unwrap();
-    assert!(behind.contains(from), "{from}");
-    fs::write(page, format!("{before}{mark}{}", behind.replacen(from, to, 1))).unwrap();
+    let (before, after) = text.split_once(mark).unwrap();
+    assert!(after.contains(from), "{from}");
+    fs::write(page, format!("{before}{mark}{}", after.replacen(from, to, 1))).unwrap();
 }
 
 #[test]
-fn tables_are_those_of_their_pages() {
+fn tables_agree_with_their_pages() {
     let workshop = Workshop::new(&super::root());
     let said = workshop.run(&command("scripts/reproduce --sample accuracy skips")).unwrap();
     assert!(said.contains("2 of 2 tables are those of their pages"), "{said}");
@@ -42,7 +42,7 @@ fn tables_are_those_of_their_pages() {
         change(&workshop, MARK, from, to);
         let failure = workshop.run(&command("scripts/reproduce --sample skips")).unwrap_err();
         assert!(failure.starts_with("exit status: 1: ") && failure.contains(wrong), "{failure}");
-        // What was measured can be written.
+        // The measured table can be written.
         workshop.run(&command("scripts/reproduce --sample skips --update")).unwrap();
         workshop.run(&command("scripts/reproduce --sample skips")).unwrap();
         // With where it comes from, beneath and in the run; this copy is no clone.
@@ -56,18 +56,18 @@ fn tables_are_those_of_their_pages() {
     }
 }
 
-/// What stands beneath each marked table of a page, by what its mark says.
+/// The line beneath each marked table of a page, by the mark's name.
 fn lines_beneath(page: &str) -> impl Iterator<Item = (String, String)> {
     page.split("\n<!-- reproduce ").skip(1).map(|rest| {
-        let (mark, behind) = rest.split_once(" -->").unwrap();
-        let mut lines = behind.lines().skip_while(|line| line.is_empty() || line.starts_with('|'));
+        let (mark, after) = rest.split_once(" -->").unwrap();
+        let mut lines = after.lines().skip_while(|line| line.is_empty() || line.starts_with('|'));
         (mark.to_string(), lines.next().unwrap_or_default().to_string())
     })
 }
 
-/// Beneath every table a line says where its figures come from, and tables with a run are those of the run, written anew from it.
+/// A line beneath every table has the origin of its figures, and tables with a run agree with tables written from the run.
 #[test]
-fn tables_are_those_of_their_runs() {
+fn tables_agree_with_their_runs() {
     let workshop = Workshop::new(&super::root());
     let printed = workshop.run(&command("scripts/reproduce --from-runs")).unwrap();
     let mut kept = 0;
@@ -118,7 +118,7 @@ fn every_mark_is_a_table() {
 }
 
 #[test]
-fn what_is_asked_for_wrongly_is_said() {
+fn bad_arguments_are_refused() {
     let workshop = Workshop::new(&super::root());
     for (words, wrong) in [
         ("", "which table? --list names them"),

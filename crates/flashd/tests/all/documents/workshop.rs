@@ -6,14 +6,14 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The program is there already: what is built is not built again.
+/// Replaces cargo: the program is built already.
 const CARGO: &str = r#"#!/bin/sh
 [ "$1 $2 $3" = "run --release --" ] || { echo "cargo $*: not in this copy" >&2; exit 9; }
 shift 3
 exec flashd "$@"
 "#;
 
-/// What is not copied.
+/// Folders that are not copied.
 const LEFT_OUT: [&str; 3] = [".git", "target", "crates"];
 
 pub struct Workshop {
@@ -54,10 +54,10 @@ impl Workshop {
         self.folder.path().join("repository")
     }
 
-    /// What a command prints.
+    /// Runs a command; returns its output.
     ///
     /// # Errors
-    /// What it said, if it failed.
+    /// Its output, if it failed.
     pub fn run(&self, command: &Command) -> Result<String, String> {
         let path = std::env::var("PATH").unwrap_or_default();
         let programs = self.folder.path().join("bin");
@@ -76,7 +76,7 @@ impl Workshop {
     }
 }
 
-/// A line's words; times are not compared, and the lines around tables say nothing.
+/// A line's words; times and rules of tables are not compared.
 fn words(line: &str) -> Vec<String> {
     let mut words: Vec<String> = line.split_whitespace().map(String::from).collect();
     for i in 1..words.len() {
@@ -93,7 +93,7 @@ fn lines(text: &str) -> Vec<Vec<String>> {
     text.lines().map(words).filter(|words| !words.is_empty()).collect()
 }
 
-/// Whether an output is as a document has it, where a line of dots stands for any number of lines.
+/// Whether an output agrees with a document, where a line of dots matches any number of lines.
 pub fn agrees(documented: &str, printed: &str) -> bool {
     let (documented, printed) = (lines(documented), lines(printed));
     matches(&documented, &printed)
