@@ -38,9 +38,9 @@ struct Traces {
     data: Vec<PathBuf>,
     /// Seed of synthetic heads.
     synthetic_seed: Option<u64>,
-    /// One query in so many is used.
+    /// One query in this number is used.
     every: usize,
-    /// What a row is.
+    /// Grouping of heads in a row.
     by: By,
     /// The slope of ALiBi, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,7 +146,7 @@ fn counts(args: &AccuracyArgs) -> Result<Vec<usize>, Failure> {
     Ok(counts)
 }
 
-/// The names of the cores that the arguments select; vectors are as long as those of each head.
+/// The names of the cores that the arguments select; each head sets the vector length.
 pub fn selected(args: &AccuracyArgs) -> Result<Vec<String>, Failure> {
     Ok(sets(args)?.iter().flat_map(|(_, cores)| cores).map(CoreConfig::name).collect())
 }
@@ -197,7 +197,7 @@ fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
             add(selection.and_then(|selection| configuration(&selection, Some(d.into()))))?;
         }
     }
-    // Errors are against exact results, and those are of one model.
+    // Errors are against exact results, which belong to one model.
     if let Some(other) = cores.iter().find(|core| core.softcap != cores[0].softcap) {
         return Err(Failure::input(format!(
             "--core: --softcap is not the same in {} and {}; measure models with other caps one after another",

@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::io::{BufWriter, ErrorKind};
 use std::time::Instant;
 
-/// What `--core` selects here.
+/// The design that `--core` selects.
 #[derive(Args)]
 struct TargetFlags {
     #[command(flatten)]
@@ -81,7 +81,7 @@ pub fn run(args: &CosimArgs) -> Result<(), Failure> {
     if failed.is_empty() { Ok(()) } else { Err(Failure::Check(failed.join("\n"))) }
 }
 
-/// The names of what the arguments select.
+/// The names of the designs that the arguments select.
 pub fn selected(args: &CosimArgs) -> Result<Vec<String>, Failure> {
     Ok(targets(args)?.iter().map(Target::name).collect())
 }
@@ -111,7 +111,7 @@ fn targets(args: &CosimArgs) -> Result<Vec<Target>, Failure> {
     Ok(targets)
 }
 
-/// A stream's outcome: what was sent, checks, the first difference.
+/// A stream's outcome: the sent stream, checks, the first difference.
 type Outcome = (Streamed, u64, Option<String>);
 
 fn compare(args: &CosimArgs, target: &Target, bar: &ProgressBar) -> Result<Row, Failure> {
@@ -172,7 +172,7 @@ fn run_stream(
     match (sent, verdict) {
         (Ok((streamed, ..)), Ok(checks)) => Ok((streamed, checks, None)),
         (Ok((streamed, ..)), Err(difference)) => Ok((streamed, 0, Some(difference))),
-        // A simulator that has found a difference closes its end; what counts then is what it says.
+        // A simulator that has found a difference closes the pipe; its message is the result.
         (Err(RunError::Observer(e)), Err(difference)) if e.kind() == ErrorKind::BrokenPipe => {
             Ok((Streamed::default(), 0, Some(difference)))
         }

@@ -86,7 +86,7 @@ fn reference(scenario: &Scenario, phases: &Phases) -> Reference {
     Reference::watched(scenario, &|keys| phases.inc(keys))
 }
 
-/// The core, and what is made of it, for vectors of a length.
+/// The core, and the array or split keys of it, for vectors of a length.
 fn design(
     args: &SimulateArgs,
     lengths: Lengths,
@@ -109,7 +109,7 @@ fn design(
     Ok((config, array, parts))
 }
 
-/// The name of what the arguments select, with vectors of the length that they name.
+/// The name of the design that the arguments select, with vectors of the length that they name.
 pub fn selected(args: &SimulateArgs) -> Result<Vec<String>, Failure> {
     let lengths = args.array.selection.fields.lengths().unwrap_or(8.into());
     let (core, array, parts) = design(args, lengths)?;
@@ -285,7 +285,7 @@ fn tiles(args: &SimulateArgs, prepared: &Prepared) -> Result<Option<Prepared>, F
     Ok(Some(Prepared { workload, ..prepared.clone() }))
 }
 
-/// Results of queries, from the results of their tiles and the places of the last ones. A query has the flags of all its tiles.
+/// Results of queries, from the results of their tiles and the indices of the last tiles. A query has the flags of all its tiles.
 fn whole_queries(last: &[usize], tiles: Vec<QueryResult>) -> Vec<QueryResult> {
     let mut queries = Vec::new();
     let (mut invalid, mut overflow, mut saturated) = (false, false, false);

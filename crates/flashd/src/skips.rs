@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What is measured on recorded heads.
+/// Figures of recorded heads.
 #[derive(Serialize)]
 struct Skips {
     data: PathBuf,
@@ -29,7 +29,7 @@ struct Skips {
     groups: Vec<GroupHolds>,
 }
 
-/// What is measured on constructed streams.
+/// Figures of constructed streams.
 #[derive(Serialize)]
 struct Worst {
     format: String,

@@ -27,7 +27,7 @@ use bytes::Bytes;
 pub const MOST_PRODUCTS: u128 = 1 << 34;
 /// Longest vector: a row of Q, K, V and O fits a large SRAM.
 pub const LONGEST_VECTOR: usize = 4096;
-/// To which the results of all algorithms agree, as a fraction of the largest abs(v).
+/// Tolerance between the results of all algorithms, as a fraction of the largest abs(v).
 const AGREEMENT: f64 = 1e-12;
 
 /// Heads of one shape.
@@ -62,14 +62,14 @@ struct TrafficPoint {
     streamed_working_set: usize,
     /// Queries outside: the order of FlashAttention-2, and of these cores.
     streamed: Measured,
-    /// What a core in each format moves in that order.
+    /// Bytes moved by a core in each format, in that order.
     bytes: Vec<Bytes>,
     hold: Held,
-    /// From the results of standard attention, as a fraction of the largest abs(v).
+    /// Largest difference from standard attention, as a fraction of the largest abs(v).
     largest_difference: f64,
 }
 
-/// What was counted beside what the closed formula says, all heads together.
+/// Counts next to the closed formula, all heads together.
 #[derive(Clone)]
 pub struct Measured {
     pub counted: Counts,
@@ -86,7 +86,7 @@ struct Held {
     held: u64,
     /// Elements of values read without the rule.
     value_elements: u64,
-    /// Of these, elements that the rule saves.
+    /// The elements among these that the rule saves.
     value_elements_saved: u64,
 }
 
@@ -213,7 +213,7 @@ fn check_size(source: &HeadsOfShape) -> Result<(), Failure> {
 /// How large blocks are.
 #[derive(Clone, Copy)]
 enum Size {
-    /// By the rule of 2022 for so many elements.
+    /// By the rule of 2022 for this number of elements.
     Sram(usize),
     /// As given.
     Given(Blocks),
@@ -223,7 +223,7 @@ enum Size {
 #[derive(Clone, Copy)]
 struct Tiling {
     size: Size,
-    /// Of an array of cores.
+    /// The queries of an array of cores.
     queries: Option<usize>,
 }
 
@@ -236,7 +236,7 @@ impl Tiling {
         }
     }
 
-    /// The blocks of the other order: the same, or those of an array of cores, which meets one key at a time.
+    /// The blocks of the other order: the same, or an array's, which meets one key at a time.
     fn streamed(&self, d: usize) -> Option<Blocks> {
         self.queries.map(|rows| Blocks { rows, columns: 1 }).or_else(|| self.blocks(d))
     }
@@ -270,7 +270,7 @@ fn tilings(args: &TrafficArgs, sources: &[HeadsOfShape]) -> Result<Vec<Tiling>, 
     Ok(args.sram.iter().map(|sram| tiling(Size::Sram(sram / bytes))).collect())
 }
 
-/// What one head gave: standard attention, then both orders of loops with each tiling.
+/// Counts of one head: standard attention, then both orders of loops with each tiling.
 struct HeadRun {
     standard: Counts,
     hold: Held,

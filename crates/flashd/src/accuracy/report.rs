@@ -92,7 +92,7 @@ fn heads(text: &mut String, traces: &Traces) {
     *text += "\n";
 }
 
-/// What a row is.
+/// Heading of the rows' names.
 fn row_name(by: By) -> &'static str {
     match by {
         By::Head => "head",
@@ -162,7 +162,7 @@ fn ratio(x: Option<f64>) -> String {
     x.map_or_else(|| "-".into(), |x| format!("{x:.3}"))
 }
 
-/// What a row shares is in its first line only.
+/// Cells that a row's lines share are in its first line only.
 fn cells(row: &RowAccuracy, core: &CoreAccuracy, first: bool) -> Vec<String> {
     let e = &core.errors;
     let shared = |text: String| if first { text } else { String::new() };

@@ -35,7 +35,7 @@ struct Report {
     /// With masks, whose blocks differ: cycles of the whole run by the formula.
     #[serde(skip_serializing_if = "Option::is_none")]
     cycles_by_formula: Option<usize>,
-    /// With masks: queries times the keys of the whole sequence, what a core alone would be sent without them.
+    /// With masks: queries times the keys of the whole sequence, the number for a single core without masks.
     #[serde(skip_serializing_if = "Option::is_none")]
     keys_times_queries: Option<usize>,
     keys_per_cycle: f64,
@@ -124,7 +124,7 @@ pub fn run(
     Outcome::new(&report, text(&report), prepared, &results)
 }
 
-/// The result of a query from those of its tiles: the last one's, with the flags of all.
+/// The result of a query from its tiles: the last tile's, with the flags of all.
 fn whole(places: &[usize], tiles: &[QueryResult]) -> QueryResult {
     let of = |flag: fn(&QueryResult) -> bool| places.iter().any(|&place| flag(&tiles[place]));
     let last = places.last().map(|&place| tiles[place].clone()).unwrap_or_default();

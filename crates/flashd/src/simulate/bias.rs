@@ -1,4 +1,4 @@
-//! What is added to scores, from `--key-bias` and `--alibi`, and sinks, from `--sink`.
+//! Biases of scores, from `--key-bias` and `--alibi`, and sinks, from `--sink`.
 
 use crate::cli::SimulateArgs;
 use crate::output::Failure;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// The bias that the flags select; none without them. Keys that a file hides are hidden in `visible`.
 ///
 /// # Errors
-/// A core that adds nothing, or has no masks for keys that are hidden, and a file that cannot be read or is not of the head's size.
+/// A core without a bias, or without masks for hidden keys, and a file that cannot be read or is not of the head's size.
 pub fn bias(
     args: &SimulateArgs,
     core: &CoreConfig,
@@ -51,7 +51,7 @@ pub fn bias(
     }
 }
 
-/// The sink of a head by its place among so many.
+/// The sink of head `place` of `heads`.
 ///
 /// # Errors
 /// Neither one number nor one for each head.

@@ -22,22 +22,22 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// What is kept of a head beside its result.
+/// Description of a head's result, in a file next to it.
 #[derive(Clone, Serialize, Deserialize)]
 struct HeadFile {
     head: String,
-    /// SHA-256 of the operands as given, of the configuration and of the gaps: what the result depends on.
+    /// SHA-256 of everything that the result depends on: the operands as given, the configuration and the gaps.
     digest: String,
-    /// SHA-256 of `<head>-o.npy`: which result this is about.
+    /// SHA-256 of `<head>-o.npy`, the described result.
     result_digest: String,
     core: String,
     score_shift: i32,
     counters: Counters,
     invalid_queries: usize,
     empty_queries: usize,
-    /// With something beyond the range of the lanes: their results are wrong.
+    /// Queries with a value beyond the range of the lanes: their results are wrong.
     overflowed_queries: usize,
-    /// With a score beyond the core's range.
+    /// Queries with a score beyond the core's range.
     saturated_queries: usize,
     /// Roundings in the output lanes that saturated.
     saturated: u64,
@@ -69,7 +69,7 @@ struct Totals {
 pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failure> {
     let input = |e: String| Failure::input(format!("--data {}: {e}", data.display()));
     let entries = list_dir(data).map_err(|e| input(e.to_string()))?;
-    // Heads have cores of their own vector length, or --d says which heads are meant.
+    // Each head has a core of its vector length, or --d selects the heads.
     let core = |lengths: Lengths| configuration(&args.array.selection, Some(lengths));
     let any = core(entries[0].read_lengths().map_err(|e| input(e.to_string()))?)?;
     if any.score_shift.is_some() {
@@ -150,7 +150,7 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
     in_range(report.per_head.iter().map(|head| head.overflowed_queries).sum())
 }
 
-/// Runs files on as many threads as there are in the pool, each with one file at a time; their queries share the pool.
+/// Runs files on the pool's number of threads, each with one file at a time; their queries share the pool.
 /// Results are in the files' order, and after a failure no other file is begun.
 fn on_all<T: Send>(
     entries: &[TraceEntry],
@@ -172,7 +172,7 @@ fn on_all<T: Send>(
             scope.spawn(work);
         }
     });
-    // Files behind a failure may not have been run.
+    // Files after a failure may not have been run.
     done.into_iter().filter_map(|result| result.into_inner().unwrap_or_else(|e| e.into_inner())).collect()
 }
 
@@ -182,7 +182,7 @@ fn visible(args: &SimulateArgs, causal: bool) -> Visible {
     Visible { causal: args.causal || causal, align, ..Visible::default() }
 }
 
-/// What all heads have in common.
+/// Data shared by all heads.
 struct Work<'a> {
     args: &'a SimulateArgs,
     results: &'a Path,
@@ -234,8 +234,8 @@ impl Work<'_> {
             saturated: run.results.iter().map(|r| r.saturated).sum(),
         };
         let text = digest::sealed(&file).map_err(|e| failure(&json, e.into()))?;
-        // No description stands beside a result that is not its own, whenever the run is killed: the old one goes first,
-        // the new one comes last.
+        // A run can be killed at any time, and a description must never be next to another result: so the old one is removed
+        // first, and the new one is written last.
         match std::fs::remove_file(&json) {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(failure(&json, e)),
             _ => {}
@@ -272,7 +272,7 @@ impl Work<'_> {
         Ok((prepared, scaling))
     }
 
-    /// Of everything that a head's result depends on.
+    /// Digest of everything that a head's result depends on.
     fn digest(&self, config: &CoreConfig, head: &Trace) -> String {
         let a = &head.attention;
         let (visible, gaps, scale) =

@@ -1,4 +1,4 @@
-//! Histograms of what steps compute.
+//! Histograms of the steps' scores, arguments and factors.
 
 use crate::output::{self, Failure};
 use flashd_golden::{Action, Step, StepUnits};
@@ -14,7 +14,7 @@ type Bins = BTreeMap<i64, u64>;
 /// Counts of all steps of a run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Counts {
-    /// Steps by what they did.
+    /// Steps by action.
     pub held: u64,
     pub masked: u64,
     pub loads: u64,
@@ -22,11 +22,11 @@ pub struct Counts {
     /// Partial results taken over.
     #[serde(rename = "starts")]
     pub restored: u64,
-    /// Of the steps whose key is seen: the score, by its integer part; in base 2, but natural in `paper` and `literal`.
+    /// Scores of the steps whose key is seen, by integer part; in base 2, but natural in `paper` and `literal`.
     pub score: Bins,
-    /// Of the held and updating ones: the argument of the weight function, likewise.
+    /// Arguments of the weight function of held and updating steps, likewise.
     pub argument: Bins,
-    /// Of the updating ones: the lanes' factor, by the integer part of its logarithm in base 2. Factors of zero are left out.
+    /// The lanes' factors of updating steps, by the integer part of their logarithm in base 2. Factors of zero are left out.
     pub factor_log2: Bins,
 }
 

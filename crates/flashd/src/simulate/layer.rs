@@ -1,4 +1,4 @@
-//! One head, or the heads of a layer, from `--q`, `--k` and `--v`: loading, and what comes of each.
+//! One head, or the heads of a layer, from `--q`, `--k` and `--v`: loading, and the outcome of each.
 
 use crate::cli::SimulateArgs;
 use crate::output::{Failure, json_text, print, unwritable};
@@ -8,7 +8,7 @@ use flashd_workload::{First, Layer, write_npy};
 use serde::Serialize;
 use std::path::Path;
 
-/// What the run of a head comes to.
+/// The outcome of a head's run.
 pub struct Outcome {
     json: String,
     text: String,
@@ -54,7 +54,7 @@ pub fn read(q: Option<&Path>, k: Option<&Path>, v: Option<&Path>, first: First) 
     }
 }
 
-/// Reads the heads, each with as many queries and keys as are asked for.
+/// Reads the heads, each with the requested numbers of queries and keys.
 pub fn load(args: &SimulateArgs) -> Result<Layer, Failure> {
     let first = First { queries: args.first_queries, keys: args.first_keys };
     let layer = read(args.q.as_deref(), args.k.as_deref(), args.v.as_deref(), first)?;
@@ -87,7 +87,7 @@ pub fn in_range(overflowed: usize) -> Result<(), Failure> {
     )))
 }
 
-/// Writes the results of all heads in the shape in which Q came, and prints what came of each.
+/// Writes the results of all heads in the shape in which Q came, and prints each outcome.
 pub fn finish(args: &SimulateArgs, shape: &[usize], d: usize, outcomes: &[Outcome]) -> Result<(), Failure> {
     if let Some(path) = &args.o {
         let data = outcomes.iter().flat_map(|outcome| outcome.o.iter().copied()).collect::<Vec<f32>>();

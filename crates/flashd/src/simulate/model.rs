@@ -82,7 +82,7 @@ pub fn check(args: &SimulateArgs) -> Result<(), Failure> {
     }
 }
 
-/// How the RTL or the model's count of cycles goes.
+/// Gaps of the RTL's stream, or of the model's count of cycles.
 pub fn gaps(args: &SimulateArgs) -> Gaps {
     args.gaps.map_or(Gaps::None, Gaps::Random)
 }

@@ -25,7 +25,7 @@ pub enum Step {
 
 const STEPS: [Step; 5] = [Step::Reference, Step::Scale, Step::Run, Step::ScaleOther, Step::Other];
 
-/// What runs, for the time that it takes.
+/// The kind of design, which decides the time of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Around {
     /// A core alone, compared with the other design.

@@ -1,4 +1,4 @@
-//! The files that show what a run did, cycle by cycle.
+//! Recordings of a run, cycle by cycle.
 
 use super::phases::{Phases, Sent};
 use crate::cli::SimulateArgs;

@@ -1,4 +1,4 @@
-//! What a run's results and inputs have that is out of the ordinary, and its errors: the same for cores, arrays and split keys.
+//! Anomalies of a run's results and inputs, and its errors: the same for cores, arrays and split keys.
 
 use crate::cli::SimulateArgs;
 use crate::output::{SCORE_OPTIONS, percent, table, warn};
@@ -9,7 +9,7 @@ use flashd_spec::format::Format;
 use flashd_workload::channel_limit;
 use serde::Serialize;
 
-/// What is out of the ordinary.
+/// Anomalies of a run.
 #[derive(Serialize)]
 pub(super) struct Remarks {
     /// Queries with an operand that is Inf or NaN.
@@ -39,7 +39,7 @@ pub(super) struct Remarks {
     pub smooth_k: bool,
     /// The largest channel of V over the smallest.
     pub channel_spread: f64,
-    /// And what lanes under one exponent for all channels hold of it.
+    /// The part of it that lanes under one exponent for all channels hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_spread_held: Option<f64>,
 }

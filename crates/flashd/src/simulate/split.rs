@@ -32,7 +32,7 @@ struct Report {
     #[serde(flatten)]
     remarks: Remarks,
     accuracy: Accuracy,
-    /// Of a single core that meets all keys.
+    /// Accuracy of a single core that meets all keys.
     one_core_accuracy: Accuracy,
 }
 

@@ -4,7 +4,7 @@ use crate::cli::SimulateArgs;
 use crate::output::Failure;
 use flashd_workload::{AskedVisible, Attention, Visible};
 
-/// What the flags ask for.
+/// The keys that the flags select.
 ///
 /// # Errors
 /// `--window` and `--lengths` without masks, lengths that do not fit, and an alignment of nothing.

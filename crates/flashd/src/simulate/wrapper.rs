@@ -1,4 +1,4 @@
-//! `flashd simulate --wrapper axis`: an array behind its streams, driven at the ports.
+//! `flashd simulate --wrapper axis`: an array in its stream wrapper, driven at the ports.
 
 use super::layer::Outcome;
 use super::phases::Phases;
@@ -31,9 +31,9 @@ struct Report {
     /// Cycles from a request to the first beat of its value, without `--gaps`.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<u64>,
-    /// Cycles of the run, with those in which the host writes registers.
+    /// Cycles of the run, including the host's writes to registers.
     cycles: u64,
-    /// Cycles from the last key beat of each block to its first result beat, without those that the wrapper stands still.
+    /// Cycles from the last key beat of each block to its first result beat, without stalls.
     latency: u32,
     /// The wrapper's registers at the end.
     registers: BTreeMap<String, u64>,
@@ -160,7 +160,7 @@ fn workload(
     })
 }
 
-/// What each query of a block, whose array has so many, adds to the scores of its first keys: by key.
+/// The biases of a block for the first `keys` keys, by key, each with the array's `most` queries.
 fn biases(queries: &[flashd_simulator::Query], keys: usize, most: usize) -> Vec<u64> {
     let of = |key: usize, place: usize| queries.get(place).and_then(|query| query.biases.get(key)).copied();
     (0..keys).flat_map(|key| (0..most).map(move |place| of(key, place).unwrap_or(0))).collect()
@@ -171,7 +171,7 @@ fn mask(ranges: &[Range<usize>], keys: usize) -> Option<(Mask, u64)> {
     if ranges.iter().all(|range| *range == (0..keys)) {
         return Some((Mask::None, 0));
     }
-    // Queries at the last keys see no more than there are: the first that does not tells the place.
+    // Queries at the last keys see all keys: the first query that does not see all gives the position.
     let position = match ranges.iter().enumerate().find(|(_, range)| range.end < keys) {
         Some((query, range)) => range.end.checked_sub(1 + query)?,
         None => keys - 1,

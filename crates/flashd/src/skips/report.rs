@@ -72,7 +72,7 @@ fn error(x: f64) -> String {
     if x > 0.0 && x < 1e-6 { format!("{:.1e} %", 100.0 * x) } else { percent(x) }
 }
 
-/// The rules that save most below the limit: of the fixed thresholds, of all, of those that never add more.
+/// The rules that save most below the limit: among fixed thresholds, among all rules, and among rules with a bound below it.
 fn chosen(skips: &Skips) -> String {
     let (least, most) = skips.paper_skipped;
     let row = |group: &GroupHolds| {

@@ -1,4 +1,4 @@
-//! What a core moves for each key, in bytes: that follows from the widths of its operands.
+//! Bytes that a core moves for each key, from the widths of its operands.
 
 use super::Held;
 use flashd_golden::family::{Counts, Tensor};
@@ -6,7 +6,7 @@ use flashd_spec::config::Scale;
 use flashd_spec::format::{Encodings, Format, Formats, Scales};
 use serde::Serialize;
 
-/// The format of a tensor; what is neither input nor output of a core has none.
+/// The format of a tensor, if it is an input or output of a core.
 fn format_of(formats: Formats, tensor: Tensor) -> Option<Format> {
     match tensor {
         Tensor::Q => Some(formats.q),
@@ -22,15 +22,15 @@ fn format_of(formats: Formats, tensor: Tensor) -> Option<Format> {
 pub struct Bytes {
     /// How operands are encoded.
     pub format: Encodings,
-    /// Of a key.
+    /// Bytes of a key.
     pub key: u64,
-    /// Of a value.
+    /// Bytes of a value.
     pub value: u64,
-    /// Of a key and its value for each query that meets them: those that are resident share them.
+    /// Bytes of a key and its value, shared by the resident queries.
     pub a_query: f64,
-    /// The same of one query alone that reads no values of held keys.
+    /// Bytes of a key and its value for one query alone that reads no values of held keys.
     pub a_query_with_hold: f64,
-    /// Of all that is read and written, all heads together.
+    /// All bytes that are read and written, all heads together.
     pub total: u64,
 }
 
@@ -40,7 +40,7 @@ fn bytes(elements: u64, format: Format) -> u64 {
 }
 
 impl Bytes {
-    /// For cores of each named format, with the scales that it has by default, and with scales of blocks where it takes such.
+    /// Bytes of cores of each named format, with its default scales, and with scales of blocks where the format takes them.
     pub fn of_all_formats(d: usize, resident: usize, counts: &Counts, hold: &Held) -> Vec<Bytes> {
         let formats = || Format::named().map(|(_, format)| format);
         let blocks = [Scale::Mx, Scale::Nvfp4].into_iter().flat_map(|scale| {
@@ -54,7 +54,7 @@ impl Bytes {
 
     fn new(encodings: Encodings, d: u64, resident: usize, counts: &Counts, hold: &Held) -> Bytes {
         let of = encodings.formats;
-        // With the scales behind elements.
+        // Including scales.
         let words = encodings.words(d as usize, d as usize);
         let (key, value) = (bytes(words.k as u64, of.k), bytes(words.v as u64, of.v));
         let read = 1.0 - hold.held as f64 / hold.steps.max(1) as f64;

@@ -5,7 +5,7 @@ use crate::output::{percent, table};
 use flashd_golden::family::Counts;
 use std::collections::BTreeSet;
 
-/// What points have in common in all tables.
+/// Columns that all tables share.
 const SHAPE: [&str; 5] = ["heads of", "heads", "N", "d", "SRAM"];
 
 fn shape(p: &TrafficPoint) -> Vec<String> {
