@@ -30,8 +30,8 @@ pub struct AccuracyArgs {
     /// A core by its flags, in quotes, or by a file; can be repeated (default: FLASH-D and FA2)
     ///
     /// --core "--design fa2 --accumulator 7" --core configs/flash_d_bf16_d16.json. Flags without a --format are a core
-    /// in every --format beside it. The vector length is that of each head. The first FA2 core is the one that others
-    /// are compared with.
+    /// in every --format of the command. Each head sets the vector length. The other cores are compared with the first
+    /// FA2 core.
     #[arg(long, value_name = "FLAGS|FILE", allow_hyphen_values = true, help_heading = WHAT)]
     pub core: Vec<String>,
     /// Also the errors with K minus its mean over the keys, and the gain
@@ -39,18 +39,18 @@ pub struct AccuracyArgs {
     pub smooth_k: bool,
     /// With --no-lengths: heads of a model with ALiBi, which subtracts SLOPE times the distance of query and key from each score
     ///
-    /// Cores are then with --bias, and exact results are of that model.
+    /// Cores then have --bias, and exact results include ALiBi.
     #[arg(long, value_name = "SLOPE", value_parser = parse_slope, allow_negative_numbers = true, conflicts_with_all = ["no_traces", "channels"], help_heading = DATA, hide_short_help = true)]
     pub alibi: Option<f32>,
     /// With --no-lengths: heads of a model with a sink, a score that has a weight but no value
     ///
-    /// In natural units. A key of zeros is met before the others, with this bias and a value of zero; cores are then with --bias.
+    /// In natural units. A key of zeros is met before the others, with this bias and a value of zero; cores then have --bias.
     #[arg(long, value_name = "S", value_parser = parse_slope, allow_negative_numbers = true, conflicts_with_all = ["no_traces", "channels", "smooth_k"], help_heading = DATA, hide_short_help = true)]
     pub sink: Option<f32>,
-    /// Which powers of two E8M0 scales are: floor (OCP v1.0), ceil, rceil or even
+    /// Rounding of E8M0 scales to powers of two: floor (OCP v1.0), ceil, rceil or even
     #[arg(long, value_parser = parse_scale_rule, default_value = "rceil", value_name = "RULE", help_heading = RUN, hide_short_help = true)]
     pub scale_rule: ScaleRule,
-    /// What a row of the table is
+    /// Grouping of heads in rows of the table
     #[arg(long, value_enum, default_value = "model", help_heading = OUTPUT)]
     pub by: ByArg,
     /// Queries of the first head of each row that also run through the RTL, in lock-step with the model; 0 leaves that out
@@ -65,10 +65,10 @@ pub struct AccuracyArgs {
     /// Leave errors over the length out
     #[arg(long, conflicts_with_all = ["n", "svg"], help_heading = RUN)]
     pub no_lengths: bool,
-    /// Instead, errors of small channels beside large ones
+    /// Instead, errors of small channels next to large ones
     ///
-    /// One channel of V, or a tenth of them, is 1 to 4096 times the others; the errors are means over the small channels, each as a fraction
-    /// of its own max|v|.
+    /// One channel of V, or a tenth of them, is 1 to 4096 times the others. The errors are means over the small channels, each as a fraction of
+    /// the channel's max|v|.
     #[arg(long, conflicts_with_all = ["data", "synthetic", "every", "by", "check", "n", "no_traces", "no_lengths", "svg", "svg_rows"], help_heading = RUN)]
     pub channels: bool,
     /// Draw errors over the length

@@ -13,15 +13,15 @@ use std::path::PathBuf;
 pub struct Selection {
     /// A file with a configuration, whose fields the others override.
     pub config: Option<PathBuf>,
-    /// More of them, for a command that takes several.
+    /// More configuration files, for a command that takes several.
     pub more: Vec<PathBuf>,
-    /// What the flags say.
+    /// The fields set by flags.
     pub fields: CoreFields,
 }
 
 pub(super) const CONFIG: &str = "config";
 
-/// What an option is, and which numbers it takes.
+/// The meaning of an option, and its range of numbers.
 pub fn with_range(option: &CoreOption) -> String {
     let numbers = match option.range {
         Range::Any => String::new(),
@@ -44,7 +44,7 @@ fn default(option: &CoreOption) -> String {
     }
 }
 
-/// The line of `-h`. Of defaults that depend on the format it has those in bf16.
+/// The line of `-h`. Defaults that depend on the format are bf16's.
 fn short_help(option: &CoreOption) -> String {
     let short = option.about().short;
     if short.is_empty() {
@@ -104,7 +104,7 @@ fn arg(option: &'static CoreOption) -> Arg {
         let aliases = option.aliases().filter(|(_, of)| *of == word).map(|(alias, _)| alias);
         PossibleValue::new(word.clone()).help(meaning).aliases(aliases)
     });
-    // They stand in the long help; the short one is one screen.
+    // They are in the long help; the short one is one screen.
     let arg = arg.hide_possible_values(true);
     arg.value_parser(PossibleValuesParser::new(words).try_map(|word| option.parse(&word)))
 }

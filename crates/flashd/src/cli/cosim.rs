@@ -35,7 +35,7 @@ pub struct CosimArgs {
     /// Folder for compiled simulators, which an unchanged core uses again (default: flashd/cosim in the user's cache folder)
     #[arg(long, value_name = "DIR", help_heading = RUN, hide_short_help = true)]
     pub build: Option<PathBuf>,
-    /// What names of the Verilog's modules begin with, as with generate; or none (default: the top's name)
+    /// Prefix of the Verilog's module names, as with generate; or none (default: the top's name)
     #[arg(long, value_name = "P", help_heading = RUN, hide_short_help = true)]
     pub prefix: Option<Prefix>,
     /// Also waves of the Verilog, NAME.vcd and NAME.gtkw for GTKWave, of the keys that the cycle engine computes too

@@ -125,7 +125,7 @@ pub const COMMANDS: &[(&str, &str, [Example; 2])] = &[
             long("accuracy --format bf16 --no-lengths", "both designs on the bundled heads"),
             long(
                 "accuracy --channels --core \"--design flash-d --update fixed\" --core \"--design fa2\"",
-                "what one large channel of V does to the others",
+                "errors of the other channels next to a large one of V",
             ),
         ],
     ),
@@ -183,7 +183,7 @@ pub const COMMANDS: &[(&str, &str, [Example; 2])] = &[
         "skips",
         [
             quick("skips --hold 8,10,12", "three thresholds on the bundled heads"),
-            long("skips --worst-case", "the worst that each rule can do"),
+            long("skips --worst-case", "the worst case of each rule"),
         ],
     ),
     (

@@ -47,17 +47,17 @@ pub struct GoldenArgs {
     /// Its seed
     #[arg(long, value_parser = whole::<u64>(0, u64::MAX), default_value_t = 1, help_heading = DATA)]
     pub seed: u64,
-    /// What is added to the scores: .npy of shape [queries, keys], or [keys]
+    /// Biases of the scores: .npy of shape [queries, keys], or [keys]
     ///
     /// Any finite numbers, and -inf for a key that its query does not see; [keys] is for all queries.
     #[arg(long, value_name = "FILE", help_heading = DATA)]
     pub mask: Option<PathBuf>,
-    /// A query sees no key behind its own position
+    /// A query sees no key after its own position
     ///
     /// With --data in all heads, whatever meta.json says.
     #[arg(long, help_heading = DATA)]
     pub causal: bool,
-    /// Where queries stand if there are not as many as keys (default: bottom-right)
+    /// Positions of queries if their number is not the keys' (default: bottom-right)
     #[arg(long, value_name = "top-left|bottom-right", value_parser = align_parser(), help_heading = DATA, hide_short_help = true)]
     pub causal_align: Option<CausalAlign>,
     /// Factor between q . k and the score: auto (1/sqrt(d)), none, or a number

@@ -26,14 +26,14 @@ pub struct PpaArgs {
     pub selection: Selection,
     /// A core or array by its flags, in quotes, or by a file; can be repeated
     ///
-    /// --core "--design fa2 --fa2 log-reference" --core configs/flash_d_bf16_d16.json. --d and --format beside it hold
-    /// for flags that do not give their own.
+    /// --core "--design fa2 --fa2 log-reference" --core configs/flash_d_bf16_d16.json. --d and --format of the command
+    /// are the defaults of these flags.
     #[arg(long, value_name = "FLAGS|FILE", allow_hyphen_values = true, conflicts_with_all = ["variants", "config"], help_heading = WHAT)]
     pub core: Vec<String>,
     /// Every variant of both designs, of one --d and --format
     #[arg(long, conflicts_with = "config", help_heading = WHAT)]
     pub variants: bool,
-    /// Also an array of B of each core, beside B single cores
+    /// Also an array of B of each core, against B single cores
     #[arg(long, value_parser = whole::<usize>(1, MANY), value_name = "B,B,...", value_delimiter = ',', help_heading = WHAT)]
     pub queries: Vec<usize>,
     /// Cell library, plain, .gz or .xz; can be repeated (default: osu018 of qflow-tech-osu018)
@@ -41,7 +41,7 @@ pub struct PpaArgs {
     pub liberty: Vec<PathBuf>,
     /// Leave out the cells that match a pattern with * and ?; can be repeated
     ///
-    /// Left out by themselves are cells that the library marks with dont_use or dont_touch, those with a second supply, level shifters,
+    /// Always left out are cells that the library marks with dont_use or dont_touch, cells with a second supply, level shifters,
     /// isolation cells and other special kinds, SkyWater's lpflow cells, and cells without an area.
     #[arg(long, value_name = "PATTERN", help_heading = RUN, hide_short_help = true)]
     pub dont_use: Vec<String>,
@@ -61,8 +61,8 @@ pub struct PpaArgs {
     pub cycles: usize,
     /// Cycles that are also simulated with delays, for glitches; 0 leaves them out
     ///
-    /// Counts every net's toggles with the delays of the library at the loads of the netlist; power with and without glitches stand side by
-    /// side. The default is 1000 cycles over all streams for cores of at most 250,000 cells: seconds for a core of d = 16. Larger cores take
+    /// Counts every net's toggles with the delays of the library at the loads of the netlist; the table has power with and without
+    /// glitches. The default is 1000 cycles over all streams for cores of at most 250,000 cells: seconds for a core of d = 16. Larger cores take
     /// more than a minute; give a number for them.
     #[arg(long, value_parser = whole::<usize>(0, MANY), value_name = "N", help_heading = RUN)]
     pub glitches: Option<usize>,
@@ -80,7 +80,7 @@ pub struct PpaArgs {
     /// Also print area and power by function, the largest modules and the worst path
     #[arg(long, help_heading = OUTPUT)]
     pub breakdown: bool,
-    /// Write a page with charts, all tables and the commands behind them
+    /// Write a page with charts, all tables and their commands
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub html: Option<PathBuf>,
     /// Write the charts alone, area_LIBRARY.svg and power_LIBRARY.svg
@@ -107,17 +107,17 @@ pub struct ExploreArgs {
     /// Vector length of the cores that are mapped; errors are measured on heads of all lengths
     #[arg(long, value_parser = whole::<usize>(D_RANGE.0 as u64, D_RANGE.1 as u64), default_value_t = 16, help_heading = WHAT)]
     pub d: usize,
-    /// Number format; can be repeated (default: bf16 and fp8-e4m3, and those that a grid names)
+    /// Number format; can be repeated (default: bf16 and fp8-e4m3, and a grid's formats)
     ///
-    /// Of several formats, or combinations of operands' formats and scales, a table and fronts of all together follow.
+    /// For several formats, or combinations of operands' formats and scales, a table and fronts of all together follow.
     #[arg(long, value_parser = super::named::format(), hide_possible_values = true, help_heading = WHAT)]
     pub format: Vec<Format>,
     /// JSON list of configurations in which a field may be a list (default: all variants)
     ///
-    /// Formats of operands and scales are fields, too. An entry without a format stands for those of --format.
+    /// Formats of operands and scales are fields, too. An entry without a format is for every --format.
     #[arg(long, value_name = "FILE", help_heading = WHAT)]
     pub grid: Option<PathBuf>,
-    /// What the error is compared with
+    /// Cost against which errors are compared
     #[arg(long, value_enum, default_value = "area", help_heading = WHAT)]
     pub cost: Cost,
     /// Clock period that all cores must meet, in ns
@@ -137,7 +137,7 @@ pub struct ExploreArgs {
     pub cycles: usize,
     /// Core, as named in the table, whose mean error is to be reached in every group
     ///
-    /// Each format has its own of that name. For all formats together it is that in the first format; a name with format and length,
+    /// Each format has a reference of that name. For all formats together it is the first format's; a name with format and length,
     /// such as fa2_int8_d16, chooses another.
     #[arg(long, default_value = "fa2", value_name = "CORE", help_heading = OUTPUT)]
     pub reference: String,
@@ -162,7 +162,7 @@ pub struct ExploreArgs {
 pub struct SizeArgs {
     #[command(flatten)]
     pub selection: Selection,
-    /// Most that the geometric mean of error ratios may be
+    /// Largest geometric mean of error ratios
     #[arg(long, value_parser = between(1.0, 10.0), value_delimiter = ',', default_value = "1.1", value_name = "RATIO,..", help_heading = WHAT)]
     pub limit: Vec<f64>,
     /// Clock period that the cores are mapped for, in ns
@@ -171,7 +171,7 @@ pub struct SizeArgs {
     /// Cell library, plain, .gz or .xz (default: osu018 of qflow-tech-osu018)
     #[arg(long, value_name = "FILE", help_heading = RUN)]
     pub liberty: Option<PathBuf>,
-    /// What is least of the cores that are mapped; widths are searched by area
+    /// Cost that is minimised among mapped cores; widths are searched by area
     #[arg(long, value_enum, default_value = "area", help_heading = WHAT)]
     pub cost: Cost,
     /// Folder of recorded attention heads (default: the bundled sample)
@@ -245,7 +245,7 @@ pub struct LlmArgs {
     /// Positions, prompt included, up to the model's context (default: 256, or the context if that is less)
     #[arg(long, value_parser = whole::<usize>(0, MANY), value_name = "N", help_heading = WHAT)]
     pub steps: Option<usize>,
-    /// What computes attention (default: flash-d, or the design of --config)
+    /// Engine of attention (default: flash-d, or the design of --config)
     #[arg(long, value_enum, help_heading = WHAT)]
     pub attention: Option<AttentionArg>,
     #[command(flatten)]
@@ -258,7 +258,7 @@ pub struct LlmArgs {
     pub tokens: Option<usize>,
     /// Also write Q, K and V of every head, for commands with --data
     ///
-    /// In f32, with a meta.json. The tokens are the first ones of --text, as many as the context takes, or what was generated.
+    /// In f32, with a meta.json. The tokens are the first ones of --text, up to the model's context, or the generated ones.
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub dump: Option<PathBuf>,
     /// Print the result as JSON
@@ -266,14 +266,14 @@ pub struct LlmArgs {
     pub json: bool,
 }
 
-/// What happens in the cache, with the bounds in force.
+/// Help of the cache, with the bounds in force.
 fn cache_help() -> String {
     format!(
         "Folder for finished work (default: flashd/ppa in the user's cache folder)\n\n\
-         Every mapped module and every timing run is put there when it is finished: a run that was interrupted \
-         continues there when it is given again, and only power is simulated anew. After a run the program removes \
-         what was not used for {KEPT_DAYS} days, and beyond {} GiB what was not used for longest, but no finished \
-         work of the last {SPARED_DAYS} days.",
+         Every mapped module and every timing run is put there when it is finished: an interrupted run continues \
+         there when it is repeated, and only power is simulated anew. After a run the program removes entries that \
+         were not used for {KEPT_DAYS} days, and beyond {} GiB the least recently used, but no finished work of the \
+         last {SPARED_DAYS} days.",
         KEPT_BYTES >> 30
     )
 }

@@ -60,7 +60,7 @@ pub fn format() -> Named<Parse<Format>> {
     }
 }
 
-/// A format of floats, for what integers do not have.
+/// A float format, for options without integers.
 pub fn float_format() -> Named<Parse<Format>> {
     Named {
         parse: |text| {

@@ -1,4 +1,4 @@
-//! Flags that mean something only beside another one.
+//! Flags that depend on another one.
 
 use crate::output::Failure;
 use clap::ArgMatches;
@@ -28,7 +28,7 @@ const NEEDS: [(&str, &str, &[&str]); 18] = [
     ("traffic", "bc", &["br"]),
 ];
 
-/// The flags that write waves, and those that write what happens in a window of cycles.
+/// The flags that write waves, and the flags that record a window of cycles.
 const WAVES: [&str; 2] = ["vcd", "fst"];
 const WINDOWS: [&str; 3] = ["vcd", "fst", "pipeline"];
 
@@ -75,7 +75,7 @@ fn one_output_each(matches: &ArgMatches) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A path as other spellings of it have it, as far as its folder exists.
+/// The canonical form of a path, if its folder exists.
 fn place(path: &Path) -> PathBuf {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let whole = path.canonicalize().ok();

@@ -70,7 +70,7 @@ pub fn parse_slope(text: &str) -> Result<f32, String> {
 /// The factors of scores whose power of two cores can apply.
 const SCALES: (f64, f64) = (1e-19, 1e19);
 
-/// Parses what scores are multiplied by.
+/// Parses the factor of scores.
 pub fn parse_scale(text: &str) -> Result<ScoreScale, String> {
     match text {
         "auto" => Ok(ScoreScale::Auto),
@@ -81,7 +81,7 @@ pub fn parse_scale(text: &str) -> Result<ScoreScale, String> {
     }
 }
 
-/// Whether an argument takes numbers, so that a value with a minus is one of them and no option.
+/// Whether an argument takes numbers, so that a value with a minus sign is a number and not an option.
 pub fn is_number(arg: &clap::Arg) -> bool {
     let of = arg.get_value_parser().type_id();
     let numbers = [

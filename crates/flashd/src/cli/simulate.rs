@@ -17,7 +17,7 @@ pub struct SimulateArgs {
     pub array: ArrayArgs,
     #[command(flatten)]
     pub around: WrapperArgs,
-    /// With --wrapper: cycles from a request to the first beat of its value (default: the most that cost no time)
+    /// With --wrapper: cycles from a request to the first beat of its value (default: the largest number without stalls)
     #[arg(long, value_parser = whole::<u64>(0, 10_000), value_name = "CYCLES", help_heading = AROUND, hide_short_help = true)]
     pub memory: Option<u64>,
     /// Queries: .npy of shape [queries, d], or one .npz or .safetensors with q, k and v
@@ -45,15 +45,15 @@ pub struct SimulateArgs {
     /// Values: .npy of shape [keys, d] or [heads, keys, d]
     #[arg(long, value_name = "FILE", help_heading = DATA)]
     pub v: Option<PathBuf>,
-    /// A query sees no key behind its own position
+    /// A query sees no key after its own position
     ///
     /// With --data in all heads, whatever meta.json says.
     #[arg(long, help_heading = DATA)]
     pub causal: bool,
-    /// Where queries stand if there are not as many as keys (default: bottom-right)
+    /// Positions of queries if their number is not the keys' (default: bottom-right)
     ///
-    /// bottom-right puts the last query at the last key, as when a sequence goes on; top-left puts query i at key i, as PyTorch's
-    /// scaled_dot_product_attention does with is_causal=True. Positions count in the files, before --first-queries and --first-keys. A query
+    /// bottom-right puts the last query at the last key, as when a sequence is continued; top-left puts query i at key i, as PyTorch's
+    /// scaled_dot_product_attention does with is_causal=True. Positions are in the files, before --first-queries and --first-keys. A query
     /// before the first key sees none, and its result is 0.
     #[arg(long, value_name = "top-left|bottom-right", value_parser = align_parser(), help_heading = DATA, hide_short_help = true)]
     pub causal_align: Option<CausalAlign>,
@@ -78,7 +78,7 @@ pub struct SimulateArgs {
     pub key_bias: Option<PathBuf>,
     /// With --bias: ALiBi, which subtracts SLOPE times the distance of query and key from each score
     ///
-    /// Positions are as --causal-align says.
+    /// --causal-align sets the positions.
     #[arg(long, value_name = "SLOPE", value_parser = parse_slope, allow_negative_numbers = true, help_heading = DATA, hide_short_help = true)]
     pub alibi: Option<f32>,
     /// With --bias: a score that has a weight but no value, one for all heads or one for each
@@ -92,19 +92,19 @@ pub struct SimulateArgs {
     /// Use the first N keys only; queries keep their positions
     #[arg(long, value_parser = whole::<usize>(0, MANY), alias = "keys", value_name = "N", help_heading = DATA, hide_short_help = true)]
     pub first_keys: Option<usize>,
-    /// What runs (default: compiled)
+    /// Engine (default: compiled)
     #[arg(long, value_enum, help_heading = RUN)]
     pub engine: Option<EngineArg>,
     /// Write the results as .npy, shaped as Q
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub o: Option<PathBuf>,
-    /// Write a wave as text, and a GTKWave save file beside it
+    /// Write a wave as text, and a GTKWave save file next to it
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub vcd: Option<PathBuf>,
     /// The same in GTKWave's compressed format, about a tenth of the size
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub fst: Option<PathBuf>,
-    /// Write which step is in which stage: a page (.html) or a Konata log (.log)
+    /// Write a chart of the pipeline: a page (.html) or a Konata log (.log)
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub pipeline: Option<PathBuf>,
     /// Signals in the wave: default, all, or patterns with * separated by commas
@@ -128,7 +128,7 @@ pub struct SimulateArgs {
     /// Powers of two on Q, K and V in narrow formats: auto or none
     #[arg(long, value_parser = parse_tensor_scale, default_value = "auto", value_name = "auto|none", help_heading = DATA, hide_short_help = true)]
     pub tensor_scale: TensorScale,
-    /// Which powers of two E8M0 scales are: floor (OCP v1.0), ceil, rceil or even
+    /// Rounding of E8M0 scales to powers of two: floor (OCP v1.0), ceil, rceil or even
     #[arg(long, value_parser = parse_scale_rule, default_value = "rceil", value_name = "RULE", help_heading = DATA, hide_short_help = true)]
     pub scale_rule: ScaleRule,
     /// Give the core K minus its mean over the keys, channel by channel

@@ -39,14 +39,14 @@ pub struct SkipsArgs {
     /// Use every N-th query of a head
     #[arg(long, value_parser = whole::<usize>(1, MANY), default_value_t = 1, value_name = "N", help_heading = DATA)]
     pub every: usize,
-    /// What a row is
+    /// Grouping of heads in rows
     #[arg(long, value_enum, default_value = "model", help_heading = OUTPUT)]
     pub by: ByArg,
     /// Rules to compare (default: the paper's, thresholds, budgets)
     ///
     /// static: the paper's. hold:T, FLASH-D's: x = s - L at most -T. fa2:T: s - m at most -T. growing:T: T + ln n for the
-    /// n-th held key. capped:T:KEYS: T for so many keys. budget-exact:F[:C] and budget-none:F[:C]: the lost mass stays
-    /// below 2^-(F + 2), half an ulp of an accumulator with F fraction bits; a key may take one in 2^C of what is left;
+    /// n-th held key. capped:T:KEYS: T for at most KEYS held keys. budget-exact:F[:C] and budget-none:F[:C]: the lost mass stays
+    /// below 2^-(F + 2), half an ulp of an accumulator with F fraction bits; a key may take one in 2^C of the rest;
     /// kept keys let the mass decay, or not. budget-shift, budget-jump, budget-never:F[:C[:R]]: the same in a register of R
     /// bits, decay by a shift and a subtraction, by a shift where x is positive, or none.
     #[arg(long, value_name = "RULE,..", value_delimiter = ',', help_heading = WHAT)]
