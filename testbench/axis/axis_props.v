@@ -1,7 +1,7 @@
 // What holds of a stream wrapper's ports in every cycle, for Yosys: read_verilog -formal.
 //
 // `bench.vh` of packets.py describes the wrapper. All inputs are free but the reset, which is given in the first cycle.
-// With QUIET the host writes nothing, and nothing may move; this is a statement about what can be reached after reset.
+// With QUIET the host writes nothing, and nothing may move; this is a statement about states reachable after reset.
 
 `default_nettype none
 `include "bench.vh"
@@ -116,7 +116,7 @@ module axis_props (
             if (vreq_waits) assert (m_axis_vreq_tvalid && m_axis_vreq_tdata == vreq_before);
             if (b_waits) assert (s_axil_bvalid && s_axil_bresp == b_before);
             if (r_waits) assert (s_axil_rvalid && r_now == r_before);
-            // One answer for one request: what has been taken and not answered is in the port, once.
+            // One answer for one request: an accepted request without an answer is in the port, once.
             assert (addresses == {2'b0, ~s_axil_awready} + {2'b0, s_axil_bvalid});
             assert (data == {2'b0, ~s_axil_wready} + {2'b0, s_axil_bvalid});
             assert (reads == {2'b0, ~s_axil_arready} + {2'b0, s_axil_rvalid});

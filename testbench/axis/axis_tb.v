@@ -93,7 +93,7 @@ module axis_tb;
     reg [K_BEAT+3:0] k_mem [0:`AXIS_N_K-1];
     reg [V_BEAT+3:0] v_mem [0:`AXIS_N_V-1];
     reg [O_BEAT+3:0] o_mem [0:`AXIS_N_O-1];
-    // Which bits of a result beat count: behind a result without a key there is no state.
+    // Compared bits of a result beat: a result without a key has no state.
     reg [O_BEAT+3:0] w_mem [0:`AXIS_N_O-1];
     // The rows of the requested values, and their places in their blocks.
     reg [63:0] r_mem [0:`AXIS_N_R];
@@ -218,7 +218,7 @@ module axis_tb;
         end
     end
 
-    // Checks of what leaves.
+    // Checks of the outputs.
     reg o_waits, r_waits;
     reg [O_BEAT+3:0] o_before;
     reg [31:0] r_before;
@@ -302,7 +302,7 @@ module axis_tb;
     integer accounted, clock_cycles, total_values, total_skipped, total_frozen;
     reg busy;
 
-    // One run: registers, start, the end, and what the registers and streams say then.
+    // One run: registers, start, the end, and checks of registers and streams.
     task one_run;
         begin
             words = s_mem[run];

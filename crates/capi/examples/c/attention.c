@@ -1,4 +1,4 @@
-/* A core from C: attention of a head in float32, the same in encodings step by step, and what happens to what is wrong.
+/* A core from C: attention of a head in float32, the same in encodings step by step, and errors of wrong arguments.
  *
  *     cc -std=c11 -Wall -Wextra -I crates/capi/include attention.c -L target/release -lflashd_core -lm -o attention
  */
