@@ -2,7 +2,7 @@
 //
 // Usage: Vdesign FILE [+waves[=DUMP.vcd]], with - for standard input. Compiled with --trace it writes waves, and GTKWave's save file
 // next to them. The ports come from the header that `flashd generate --testbench`
-// writes beside the design (macro PORTS_H names it): each port's digits in a line, and when an output is compared:
+// writes next to the design (macro PORTS_H names it): each port's digits in a line, and when an output is compared:
 // every cycle outside reset, while v_ren or o_valid is high, or while o_valid is and o_empty is not. Registers start with random
 // contents, so that nothing may rely on a state before reset. The last line is `TEST PASSED: N checks` (exit
 // status 0) or `TEST FAILED: ...` with the first difference (1).

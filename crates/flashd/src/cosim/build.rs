@@ -21,11 +21,11 @@ const DIGITS: usize = 16;
 const RUNTIME: [&str; 3] = ["verilated.o", "verilated_threads.o", "verilated_dpi.o"];
 /// The simulator, as Verilator's makefile calls it.
 const EXECUTABLE: &str = "Vdesign";
-/// What a long core has many copies of: groups of lanes, and terms of a dot product.
+/// Modules of which a long core has many instances: groups of lanes, and terms of a dot product.
 const REPEATED: [&str; 2] = ["_group_16", "_term"];
-/// Groups of a core that is worth taking apart.
+/// Fewest groups of a core that is compiled in blocks.
 const MANY_GROUPS: usize = 8;
-/// Control file of a design that is taken apart.
+/// Control file of a design that is compiled in blocks.
 const BLOCKS: &str = "blocks.vlt";
 
 /// How a design is compiled.
@@ -33,7 +33,7 @@ const BLOCKS: &str = "blocks.vlt";
 pub enum Compile {
     /// All of it as one: the faster simulator.
     Whole,
-    /// Of a long core, each repeated module once: much less to compile, and slower in every cycle.
+    /// Compiles each repeated module of a long core once: much less to compile, but slower in every cycle.
     Blocks,
     /// As blocks, and not optimised: for streams that take less time than optimising.
     Short,
@@ -41,13 +41,13 @@ pub enum Compile {
     Traced,
 }
 
-/// Keys that pass in the time that compiling a long core whole would take longer.
+/// Keys that run in the extra time of compiling a long core whole.
 const MOST_KEYS_IN_BLOCKS: u64 = 100_000;
-/// Keys that pass in the time that optimising a short core would take longer.
+/// Keys that run in the extra time of optimising a short core.
 const MOST_KEYS_UNOPTIMISED: u64 = 20_000;
 
 impl Compile {
-    /// For a stream of so many keys: what compiling saves, a long run would lose.
+    /// The way for a stream of `keys` keys: a long run loses more time than a quick compilation saves.
     pub fn for_keys(keys: u64) -> Compile {
         match keys {
             _ if keys <= MOST_KEYS_UNOPTIMISED => Compile::Short,
@@ -118,7 +118,7 @@ fn repeated(verilog: &str) -> Vec<String> {
     modules.filter(|m| REPEATED.iter().any(|end| is(m, end))).map(String::from).collect()
 }
 
-/// What is compiled, by file name; with a control file if that is in blocks.
+/// The compiled sources, by file name; in blocks with a control file.
 fn sources(layout: &Layout, files: &[GeneratedFile], compile: Compile) -> Vec<(String, String)> {
     let name = &layout.name;
     let header = format!("{name}_ports.h");
@@ -140,7 +140,7 @@ fn sources(layout: &Layout, files: &[GeneratedFile], compile: Compile) -> Vec<(S
     sources
 }
 
-/// What a simulator is made from, in short.
+/// Digest of a simulator's sources and tools.
 fn digest(versions: &str, sources: &[(String, String)], compile: Compile) -> String {
     let mut hash = Sha256::new();
     let recipe = include_str!("build.rs");
@@ -236,7 +236,7 @@ fn move_executable(from: &Path, to: &Path) -> IoResult<()> {
     Ok(())
 }
 
-/// Removes what the design was before it changed, unless somebody uses it.
+/// Removes simulators of earlier versions of the design, unless they are in use.
 fn discard_others(folder: &Path, name: &str, place: &Path) {
     let of_design = |path: &Path| {
         let digest = path.file_name()?.to_str()?.strip_prefix(name)?.strip_prefix('-')?;
@@ -253,10 +253,10 @@ fn discard_others(folder: &Path, name: &str, place: &Path) {
     }
 }
 
-/// A compiled simulator, in a folder that is named by what it was compiled from and that appears when it is complete.
+/// A compiled simulator. Its folder is named by the digest of its sources, and appears when it is complete.
 pub struct Simulator {
     executable: PathBuf,
-    /// Locked, and shared with others that use it: nobody removes it.
+    /// A shared lock, which prevents other processes from removing it.
     _used: File,
 }
 
@@ -306,16 +306,16 @@ impl Simulator {
         Ok((simulator, Some(start.elapsed().as_secs_f64())))
     }
 
-    /// What is in a folder, if it is a simulator.
+    /// The simulator in a folder, if there is one.
     fn at(place: &Path) -> Option<Simulator> {
         let used = File::open(place).ok()?;
-        // Who has just made it, or is removing it, has it for a moment. Where there are no locks, nobody removes anything.
+        // A process that has just made it, or is removing it, holds the lock for a moment. On systems without locks nothing is removed.
         let _ = used.lock_shared();
         let executable = place.join("obj").join(EXECUTABLE);
         digest::kept(&executable).map(|_| Simulator { executable, _used: used })
     }
 
-    /// Starts it on a pipe; what is compiled for it writes waves.
+    /// Starts it on a pipe; one that is compiled for waves writes them.
     pub fn start(&self, waves: Option<&Path>) -> Result<Running, Failure> {
         let path = std::path::absolute(&self.executable).unwrap_or_else(|_| self.executable.clone());
         let waves = waves.map(|file| format!("+waves={}", file.display()));
@@ -329,7 +329,7 @@ impl Simulator {
 pub struct Running(Child);
 
 impl Running {
-    /// Where the vectors go.
+    /// Input of the vectors.
     pub fn input(&mut self) -> Result<ChildStdin, Failure> {
         self.0.stdin.take().ok_or_else(|| Failure::input("the simulator has no standard input"))
     }

@@ -1,8 +1,8 @@
-//! Adders from the library's full-adder cells: which cell there is, and how Yosys is told to use it.
+//! Adders from the library's full-adder cells: the cell, and Yosys techmaps that use it.
 
 use crate::liberty::Library;
 
-/// Stand-in for a full adder between the passes that make and that map them.
+/// Placeholder for a full adder between the passes that create and map them.
 pub(crate) const FULL_ADDER: &str = "flashd_full_adder";
 
 /// A full adder: a cell of the library, or gates where the library has none.
@@ -38,7 +38,7 @@ impl FullAdder {
         self.sum_inverted && self.carry_inverted
     }
 
-    /// Techmap from the stand-in to the cell; with a constant input it is gates, and the constant vanishes.
+    /// Techmap from the placeholder to the cell; with a constant input, to gates, which absorb the constant.
     pub(crate) fn cell_techmap(&self) -> String {
         let invert = |inverted: bool| if inverted { "~" } else { "" };
         let (s, c) = (invert(self.sum_inverted), invert(self.carry_inverted));

@@ -18,7 +18,7 @@ const WORTHWHILE: f64 = 0.99;
 /// File of the candidates in a cache entry.
 const INDEX: &str = "candidates.json";
 
-/// Everything that decides what mappings look like: a change to it makes new ones.
+/// Everything that decides the mappings: a change to it makes new ones.
 const RECIPE: &str = concat!(
     include_str!("recipe.rs"),
     include_str!("compressor.rs"),
@@ -139,9 +139,9 @@ pub(super) fn map(
     Ok(candidates)
 }
 
-/// Maps a module in every way; returns the file stems of the mappings and what they are. All run in one process.
-/// If that fails (ABC has been seen to crash on one module with one script) each gets its own, and those
-/// that fail again are left out.
+/// Maps a module in every way; returns the file stems and names of the mappings. All run in one process. If that
+/// fails (ABC has crashed on one module with one script), each mapping gets its own process, and mappings that fail
+/// again are left out.
 fn map_words(
     tools: &Tools,
     library: &CellLibrary,
@@ -198,13 +198,13 @@ fn own_area(library: &CellLibrary, module: &SourceModule, netlist: &JsonModule) 
     Ok(area)
 }
 
-/// The smallest candidate, which is kept as the first one, and those of all others that are worth choosing.
+/// The smallest candidate, which stays the first, and the others that are worth choosing.
 pub(crate) fn joined(smallest: Candidate, rest: impl IntoIterator<Item = Candidate>) -> Vec<Candidate> {
     let faster = rest.into_iter().filter(|c| c.delay < smallest.delay * WORTHWHILE).collect();
     std::iter::once(smallest).chain(worthwhile(faster)).collect()
 }
 
-/// Without those that another one beats in area and delay.
+/// Removes candidates that another one beats in area and delay.
 fn worthwhile(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates.sort_by(|a, b| a.area.total_cmp(&b.area).then(a.delay.total_cmp(&b.delay)));
     let mut kept: Vec<Candidate> = Vec::new();

@@ -1,4 +1,4 @@
-//! Clock gates in place of enables: a register keeps its value because its clock stands still, and needs no multiplexer a bit.
+//! Clock gates in place of enables: a register keeps its value because its clock is stopped, which saves a multiplexer a bit.
 
 use crate::liberty::{ClockGate, Library};
 
@@ -6,7 +6,7 @@ use crate::liberty::{ClockGate, Library};
 /// three to eight.
 const LEAST_BITS: usize = 4;
 
-/// What Yosys is told of a library's clock gate.
+/// A library's clock gate, for Yosys.
 #[derive(Clone, Debug)]
 pub(crate) struct GateCell {
     name: String,
@@ -20,7 +20,7 @@ impl GateCell {
         Some(GateCell { name: cell.name.clone(), pins: pins.clone() })
     }
 
-    /// Files that [`GateCell::script`] names, with their contents: the cell as a black box, and what replaces registers with an enable.
+    /// Files that [`GateCell::script`] names, with their contents: the cell as a black box, and the techmap of registers with an enable.
     pub(super) fn files(&self) -> [(&'static str, String); 2] {
         let GateCell { name, pins: ClockGate { clock, enable, test, output } } = self;
         let test_port = test.as_ref().map_or(String::new(), |test| format!("input {test}, "));
@@ -28,8 +28,8 @@ impl GateCell {
         let black_box = format!(
             "(* blackbox *)\nmodule {name} (input {clock}, input {enable}, {test_port}output {output});\nendmodule\n"
         );
-        // What a register has besides: ports, declarations, parameters and pins that are passed on. `$sdffce` resets only where it is
-        // enabled, so that its reset stays in front of the register.
+        // Optional ports, declarations, parameters and pins of a register. `$sdffce` resets only where it is enabled, so that its
+        // reset stays before the register.
         let registers = [
             ("dffe", "dff", ["", "", "", ""]),
             (
@@ -60,7 +60,7 @@ impl GateCell {
         [("clock_gate_cell.v", black_box), ("clock_gate.v", techmap.concat())]
     }
 
-    /// Yosys commands that put registers with a common enable behind one gate.
+    /// Yosys commands that give registers with a common enable one gate.
     pub(super) fn script(&self) -> String {
         let name = &self.name;
         format!(

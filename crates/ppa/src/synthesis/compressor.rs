@@ -18,7 +18,7 @@ struct Term {
     b: usize,
 }
 
-/// Shape of a `$macc` cell: what its parameters say.
+/// Shape of a `$macc` cell, by its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Shape {
     /// Parameter `CONFIG`, most significant bit first.

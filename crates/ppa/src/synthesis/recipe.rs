@@ -6,7 +6,7 @@ use super::compressor::Shape;
 use crate::timing::REGISTER_SUFFIX;
 use std::collections::BTreeSet;
 
-/// What becomes of multiplications, sums and comparisons.
+/// Implementation of multiplications, sums and comparisons.
 #[derive(Clone, Debug)]
 pub(crate) struct Arithmetic {
     /// File stem.
@@ -22,13 +22,13 @@ pub(crate) struct Arithmetic {
 /// Which mappings of a module are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// Those of least area: all that a module off the slow paths needs, and a fifth of the work.
+    /// Mappings of least area: enough for a module off the slow paths, and a fifth of the work.
     Smallest,
-    /// The faster ones.
+    /// Faster mappings.
     Faster,
 }
 
-/// What the mapper aims at.
+/// A goal of the mapper.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Goal {
     /// File stem.
@@ -44,7 +44,7 @@ const LARGE_MODULE: usize = 3000;
 /// Treatments and goals that large modules get.
 const FOR_LARGE_MODULES: [&str; 5] = ["plain", "cell_tree", "area", "sized", "delay"];
 
-/// Whether a treatment or goal is tried on a module of so many word-level cells.
+/// Whether a treatment or goal is tried on a module of `cells` word-level cells.
 pub(crate) fn tried(key: &str, cells: usize) -> bool {
     cells <= LARGE_MODULE || FOR_LARGE_MODULES.contains(&key)
 }
@@ -52,9 +52,9 @@ pub(crate) fn tried(key: &str, cells: usize) -> bool {
 /// Clean-up before mapping, without the structural hashing that `&dch` begins with.
 const CLEAN: &str = "strash; ifraig; scorr; dc2; strash; &get -n; ";
 
-/// From small and slow to large and fast. `&nf -R` lets the mapper exceed the shortest delay by so many
-/// percent; `buffer -p` buffers what flip-flops and ports drive too. (`mfs3` would
-/// save one more percent, but ABC of Yosys 0.23 now and then crashes in it.)
+/// From small and slow to large and fast. `&nf -R` lets the mapper exceed the shortest delay by a percentage; `buffer -p`
+/// also buffers nets driven by flip-flops and ports. (`mfs3` would save one more percent, but ABC of Yosys 0.23 sometimes
+/// crashes in it.)
 pub(crate) static GOALS: [Goal; 5] = [
     Goal { key: "area", words: "least area", script: "&dch -f; &nf -R 1000 -F 8; &put" },
     Goal {
@@ -98,8 +98,8 @@ impl Goal {
 }
 
 impl Arithmetic {
-    /// The treatments that make a difference to a module with or without sums (`$alu`) and products or sums
-    /// of many terms (`$macc`).
+    /// The treatments that make a difference to a module: with or without sums (`$alu`), and with or without products or
+    /// sums of many terms (`$macc`).
     pub(super) fn of(sums: bool, products: bool, cell: Option<&FullAdder>) -> Vec<Arithmetic> {
         let gates = FullAdder::gates();
         let words = if sums || products { "prefix adders" } else { "no arithmetic" };
@@ -162,7 +162,7 @@ impl Arithmetic {
     pub(super) fn script(&self, files: &[(String, String)]) -> String {
         let mut script = String::from("design -load words\n");
         for (file, _) in files {
-            // Constants must have settled before full adders are told by them; each pass frees the next.
+            // Constants must have propagated before full adders with constant inputs are found; each pass enables the next.
             let repeat = if file.ends_with("_adder.v") { 1 } else { 0 };
             script += &format!("techmap -map {file}\nalumacc\nopt -fast -full\nopt_clean\n");
             script += &"techmap\nopt -fast\n".repeat(repeat);
@@ -173,7 +173,7 @@ impl Arithmetic {
 
 /// Yosys script of the first step: from Verilog to words, kept in `words.il` and described in `words.json`.
 ///
-/// With a clock gate, registers with an enable are put behind gates.
+/// With a clock gate, registers with an enable get gates.
 pub(crate) fn words_script(name: &str, gate: Option<&GateCell>) -> String {
     let gates = gate.map_or(String::new(), GateCell::script);
     format!(

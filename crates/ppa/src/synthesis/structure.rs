@@ -116,7 +116,7 @@ impl JsonModule {
     /// Structural Verilog, readable by every tool: no expressions, no constants wider than a bit.
     ///
     /// With `cut`, cells of these types are left out and the nets between them and the rest become ports
-    /// `cut_<n>`: what is left can be timed alone.
+    /// `cut_<n>`, so that the rest can be timed alone.
     pub(super) fn verilog(&self, name: &str, cut: &[String]) -> String {
         let kept: Vec<(&String, &JsonCell)> =
             self.cells.iter().filter(|(_, c)| !cut.contains(&c.kind)).collect();
@@ -195,7 +195,7 @@ impl JsonModule {
                 for bit in bits {
                     if let Bit::Net(n) = bit {
                         let direction = if drives { "input" } else { "output" };
-                        // From one submodule to another: nothing of this module is on the way.
+                        // From one submodule to another: not through this module's cells.
                         let entry = nets.entry(*n).or_insert(direction);
                         if drives {
                             *entry = "input";

@@ -15,11 +15,11 @@ const EXTERNAL: &str = "external";
 const LONG_PERIOD: f64 = 1e3;
 /// File of the report in a cache entry.
 const REPORT: &str = "report.txt";
-/// Instances of a module whose flip-flops are looked at besides the worst ones of all: enough to see what
-/// the surroundings make of it, few enough for a core of hundreds of lanes.
+/// Instances of a module whose flip-flops are reported besides the worst ones of all: enough to see the effect of
+/// the parents, few enough for a core of hundreds of lanes.
 const INSTANCES_REPORTED: usize = 8;
 
-/// What a timing run says of a core.
+/// Results of a core's timing run.
 #[derive(Clone, Debug)]
 pub(crate) struct Analysis {
     /// The path of least slack.
@@ -91,7 +91,7 @@ fn end_slack(line: &str) -> Option<f64> {
 }
 
 /// Times a whole core at a clock of `clock` ns, with external delays of [`EXTERNAL_SHARE`] of it at every port. `registered` are the
-/// instance paths of modules with flip-flops, those of one module together.
+/// instance paths of modules with flip-flops, grouped by module.
 pub(crate) fn analyse(
     tools: &Tools,
     library: &CellLibrary,
