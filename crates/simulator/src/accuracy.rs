@@ -12,14 +12,14 @@ pub struct Accuracy {
     pub mean: f64,
     /// Output elements compared.
     pub elements: usize,
-    /// Mean over the channels of each one's mean error as a fraction of its own max|v|. A head with one large channel has small
-    /// errors in fractions of the head's max|v| even where all other channels are lost; not so here.
+    /// Each channel's mean error as a fraction of its max|v|, averaged over the channels. One large channel hides errors of the
+    /// others in fractions of the head's max|v|, but not here.
     pub channel_mean: f64,
-    /// The worst channel's.
+    /// The same for the worst channel.
     pub channel_worst: f64,
 }
 
-/// What errors are fractions of.
+/// Denominators of relative errors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Magnitudes {
     /// max|v| of the head; 1 where all values are 0, so that it can be divided by.
@@ -29,12 +29,12 @@ pub struct Magnitudes {
 }
 
 impl Magnitudes {
-    /// Of a head.
+    /// Takes the magnitudes from a head's values.
     pub fn of(attention: &Attention) -> Magnitudes {
         Magnitudes::of_channels(attention.channel_max_abs_v())
     }
 
-    /// Of a head with so large channels.
+    /// Takes the magnitudes from max|v| of each channel.
     pub fn of_channels(channels: Vec<f64>) -> Magnitudes {
         let largest = channels.iter().copied().fold(0.0, f64::max);
         Magnitudes { head: if largest > 0.0 { largest } else { 1.0 }, channels }
@@ -48,12 +48,12 @@ impl Magnitudes {
 }
 
 impl Accuracy {
-    /// Of the elements of results, one result after another, beside the exact ones.
+    /// Compares results with the exact ones, element by element, one result after another.
     pub fn of(results: impl Iterator<Item = f64>, exact: &[f64], magnitudes: &Magnitudes) -> Accuracy {
         Accuracy::by_channel(results, exact, magnitudes).0
     }
 
-    /// The same, and each channel's mean error as a fraction of its own max|v|: 0 where that is 0.
+    /// As [`Accuracy::of`], and each channel's mean error as a fraction of its max|v|: 0 where max|v| is 0.
     pub fn by_channel(
         results: impl Iterator<Item = f64>,
         exact: &[f64],

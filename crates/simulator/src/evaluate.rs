@@ -25,7 +25,7 @@ pub struct Scenario {
     pub visible: Visible,
     /// What scores are capped by: `c tanh(s / c)`, before a bias is added.
     pub softcap: Option<f64>,
-    /// What is added to scores, in natural units.
+    /// Bias of the scores, in natural units.
     pub bias: Bias,
     /// The score of a sink, which has a weight and no value; natural units, without a cap.
     pub sink: Option<f32>,
@@ -56,7 +56,7 @@ pub struct Prepared {
     pub workload: Workload,
     /// Elements of q, k and v that saturated when they were rounded.
     pub saturated_inputs: [usize; 3],
-    /// What the channels of V were divided by.
+    /// Divisors of V's channels.
     pub channels: Channels,
 }
 
@@ -95,7 +95,7 @@ impl Reference {
         Reference { o, magnitudes: Magnitudes::of(a) }
     }
 
-    /// Of nothing: for [`prepare`] where there is no power of two to choose.
+    /// Empty: for [`prepare`] where there is no power of two to choose.
     pub fn none() -> Self {
         Reference { o: Vec::new(), magnitudes: Magnitudes::of_channels(Vec::new()) }
     }
@@ -148,7 +148,7 @@ impl Prepared {
         rows.flat_map(|row| row.map(|(i, &bits)| self.result(i, bits) as f32)).collect()
     }
 
-    /// The number that an element of a result stands for, by its place in the result.
+    /// Decodes an element of a result, given its place in the result.
     pub fn result(&self, channel: usize, bits: u64) -> f64 {
         self.channels.result(&self.scaling, self.config.formats().o, channel, bits)
     }

@@ -203,8 +203,8 @@ fn compute(
     }
 }
 
-/// Groups of a workload whose hardware takes `together` queries at a time, each so many steps: as many groups of the hardware as may
-/// wait become one of the model.
+/// Groups queries for the model. Each element of `together` is a number of queries that the hardware takes at a time, and the steps of
+/// each. A group joins elements up to `WAITING` steps.
 pub(crate) fn groups(together: Vec<(usize, usize)>) -> impl Iterator<Item = Range<usize>> + Send {
     let (mut groups, mut queries, mut steps): (Vec<Range<usize>>, _, _) = (Vec::new(), 0, 0);
     for (count, of_each) in together {

@@ -1,4 +1,4 @@
-//! What is due inside cores, from the model's steps: for the lock-step checks, and for vectors.
+//! Expected values inside cores, from the model's steps: for the lock-step checks, and for vectors.
 
 use flashd_golden::{Action, Model, Step};
 use flashd_hwmodel::attention::inside::{Inside, Quantity};
@@ -66,7 +66,7 @@ impl InsideSchedule {
         self.signals.iter_mut().flat_map(|signal| &mut signal.pending).for_each(VecDeque::clear);
     }
 
-    /// What the cycle brings, of each core one after another; to be asked for every cycle once.
+    /// Writes the cycle's expected values, core by core. Call it once in every cycle.
     pub(crate) fn due(&mut self, cycle: u64, due: &mut Vec<Option<u64>>) {
         due.clear();
         let cores = self.signals.first().map_or(0, |signal| signal.pending.len());
@@ -83,7 +83,7 @@ impl InsideSchedule {
         }
     }
 
-    /// The first difference between what is due and what the cores have: name, and both values.
+    /// The first difference between expected values and the cores' values: its name, and both values.
     pub(crate) fn differs(
         &self,
         due: &[Option<u64>],
@@ -116,10 +116,10 @@ impl InsideSchedule {
     }
 }
 
-/// What a step's quantity is expected to be, two's complement; None where it is not compared.
+/// The expected value of a step's quantity, two's complement; `None` where it is not compared.
 fn expected(model: &Model, static_rule: bool, quantity: Quantity, step: &Step, last: bool) -> Option<u64> {
     use Action::{Hold, Load, Masked, Restore, Update};
-    // Of a masked key the scalar path knows nothing; of a partial result it has no numbers of a step.
+    // The scalar path ignores masked keys, and computes no numbers for a partial result.
     let action = match step.action {
         Masked => return None,
         action => action,

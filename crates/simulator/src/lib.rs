@@ -1,9 +1,9 @@
 //! Cycle-accurate simulation of the RustHDL cores, in lock-step with the bit-exact model.
 //!
-//! [`prepare`] scales and rounds a head of attention for a core. What comes of it is a [`Workload`], which goes through the core's ports
-//! by the port protocol, with or without [`Gaps`]. [`run`] clocks the core and compares every output and the internal score, argument
-//! and weight with the model in every cycle; the first difference ends the run with a [`Divergence`]. [`run_model`] runs the model
-//! alone, for whole workloads, and counts the cycles that the core would take.
+//! [`prepare`] scales and rounds a head of attention to a [`Workload`], which goes through the core's ports by the port protocol, with
+//! or without [`Gaps`]. [`run`] clocks the core and compares every output and the internal score, argument and weight with the model in
+//! every cycle; the first difference ends the run with a [`Divergence`]. [`run_model`] runs the model alone, for whole workloads, and
+//! counts the cycles that the core would take.
 //!
 //! ```
 //! use flashd_simulator::{Gaps, RunError, Workload, run};
@@ -53,12 +53,12 @@ pub use record::{VectorError, VectorFile, VectorWriter};
 pub use running::{Drive, RtlEngine, Running};
 pub use wave::{PERIOD_NS, WaveError, WaveFiles, WaveFormat, WaveOptions, WaveSelection, WaveWriter};
 
-// Lock-step runs of what is made of cores: arrays that share keys and values, split keys with the tree that merges their parts,
+// Lock-step runs of machines made of cores: arrays that share keys and values, split keys with the tree that merges their parts,
 // stream wrappers driven at their ports.
 pub mod array;
 pub mod split;
 pub mod wrapper;
 
-// What they are run on: streams that look for faults, for other simulators too, and configurations drawn from a seed.
+// Workloads of these runs: streams that look for faults, for other simulators too, and configurations drawn from a seed.
 pub mod random;
 pub mod selftest;

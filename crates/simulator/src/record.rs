@@ -1,7 +1,7 @@
 //! Test vectors for simulators that are not ours: every input and expected output of every cycle.
 //!
-//! A line is a cycle; which digits belong to which port, and what is compared when, says
-//! [`Layout`], which is made from the design's port list.
+//! A line is a cycle. [`Layout`], which is made from the design's port list, assigns digits to ports and says which
+//! values are compared.
 
 use crate::bench::{Cycle, Frame, Observer};
 use flashd_files::AtomicFile;
@@ -18,7 +18,7 @@ pub struct VectorWriter<W: Write> {
     layout: Layout,
     lines: u64,
     line: String,
-    /// Lines that are written at most; what comes later is left out.
+    /// Most lines that are written; later ones are left out.
     limit: u64,
 }
 
@@ -32,7 +32,7 @@ impl<W: Write> VectorWriter<W> {
         Ok(VectorWriter { out, layout, lines: 0, line: String::new(), limit: u64::MAX })
     }
 
-    /// From now on writes `lines` more lines at most: the run breaks off there, in the middle of what it was about.
+    /// Writes at most `lines` more lines, so that a run is cut off in the middle.
     pub(crate) fn stop_after(&mut self, lines: u64) {
         self.limit = self.lines.saturating_add(lines);
     }
@@ -47,7 +47,7 @@ impl<W: Write> VectorWriter<W> {
         self.lines
     }
 
-    /// Writes the end mark and returns what was written to, and the number of cycles.
+    /// Writes the end mark and returns the writer and the number of cycles.
     ///
     /// # Errors
     /// If writing fails.

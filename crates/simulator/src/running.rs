@@ -183,7 +183,7 @@ impl Running {
         self.get(port) != 0
     }
 
-    /// Replaces words by those of a port; by none where there is no such port.
+    /// Reads a port into `words`; an absent port has none.
     pub(crate) fn read(&self, port: impl Into<Option<PortPlace>>, words: &mut Vec<u64>) {
         words.clear();
         let Some(port) = port.into() else { return };
@@ -208,7 +208,7 @@ impl Running {
         self.words = words;
     }
 
-    /// Settles the cycle: outputs, and what is inside, follow the inputs.
+    /// Settles the cycle: outputs and internal values follow the inputs.
     pub(crate) fn settle(&mut self) {
         let Running { engine, inside, .. } = self;
         match engine {
@@ -223,7 +223,7 @@ impl Running {
         }
     }
 
-    /// What is compared inside, of each core one after another, in the settled cycle.
+    /// Internal values to compare in the settled cycle, core by core.
     pub(crate) fn inside(&self) -> &[Inside] {
         &self.inside
     }
@@ -237,7 +237,7 @@ impl Running {
         self.cycle += 1;
     }
 
-    /// What a net of the design carries in the settled cycle.
+    /// The value of a net of the design in the settled cycle.
     pub fn value(&self, net: u32) -> u64 {
         match &self.engine {
             Engine::Compiled { run, .. } => run.value(net),
@@ -245,7 +245,7 @@ impl Running {
         }
     }
 
-    /// What some nets carry in the settled cycle.
+    /// The values of some nets in the settled cycle.
     pub(crate) fn values(&self, nets: &[u32], to: &mut [u64]) {
         match &self.engine {
             Engine::Compiled { run, .. } => run.values(nets, to),

@@ -1,5 +1,5 @@
 //! Arrays of cores, which take blocks of queries, in lock-step with the model. The files are as in [`core`](crate::core); [`ArrayRules`]
-//! says from the protocol alone what is taken in which cycle.
+//! computes the transfers of each cycle from the protocol alone.
 
 pub(crate) mod protocol;
 mod rules;

@@ -122,7 +122,7 @@ impl<'a, E: Expected> ArrayProtocol<'a, E> {
         }
     }
 
-    /// What a block's step does to one of its queries; None where it is the state of another one, which passes like a masked key.
+    /// A query's step in a step of its block. `None` for another query's state, which passes like a masked key.
     fn step(&mut self, id: QueryId, step: BlockStep) -> Option<Step> {
         let block = &self.workload.blocks[id.0];
         let restores = usize::from(block.state(id.1).is_some());
@@ -134,7 +134,7 @@ impl<'a, E: Expected> ArrayProtocol<'a, E> {
         Some(self.expected.step(self.first[id.0] + id.1, place))
     }
 
-    /// Takes what the cycle offers.
+    /// Accepts the cycle's offers.
     fn take(&mut self, cycle: u64, due: &mut Due) {
         let ArrayOffer { query, key } = self.offer;
         let taken = self.rules.advance(cycle, query, key.map(|(_, last)| last));

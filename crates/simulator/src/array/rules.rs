@@ -1,16 +1,17 @@
-//! The protocol of an array, told by cycle numbers: no flag of the hardware is copied here.
+//! The protocol of an array in cycle numbers, independent of the hardware's flags.
 //!
 //! * A query is taken unless the next block has all its queries: B of them, or fewer and `q_last`.
 //! * The cores take over a complete block in the cycle of the previous block's last key, or in the first cycle in which
 //!   it is complete. Its first key is taken in the cycle after that.
-//! * A last key is taken no earlier than `n` cycles after that of a block of `n` queries: their results leave one a cycle.
+//! * After a block of `n` queries, a last key is taken at least `n` cycles after the block's last key: results leave
+//!   one a cycle.
 
 use std::collections::VecDeque;
 
 /// A query by block and place, as the driver numbers them.
 pub type QueryId = (usize, usize);
 
-/// What a cycle does.
+/// Transfers of a cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// A query is taken.
@@ -21,7 +22,7 @@ pub struct Taken {
     pub end: bool,
 }
 
-/// Where a stream stands.
+/// State of a stream.
 #[derive(Clone, Debug)]
 pub struct ArrayRules {
     most: usize,
@@ -47,7 +48,7 @@ impl ArrayRules {
         (self.complete_from.is_none(), key_possible && (room_for_results || !k_last))
     }
 
-    /// What the cycle does when `query` is offered with this `q_last`, and a key, if any, with this `k_last`.
+    /// Computes the transfers of a cycle with these offers: `query` with its `q_last`, and `k_last` of a key.
     pub fn advance(&mut self, cycle: u64, query: Option<(QueryId, bool)>, key: Option<bool>) -> Taken {
         let (q_ready, k_ready) = self.ready(cycle, key == Some(true));
         let mut taken = Taken::default();

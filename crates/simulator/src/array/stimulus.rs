@@ -10,7 +10,7 @@ use flashd_spec::config::ArrayConfig;
 use flashd_spec::machine::Machine;
 use flashd_spec::ports::Port;
 
-/// What makes a stream irregular, and what computes its run.
+/// Irregularities of a stream, and the engine that runs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disturbance {
     /// Pauses of both sources, offers that are withdrawn, noise on ports that carry nothing.
@@ -128,7 +128,7 @@ impl<'a> ArrayStimulus<'a> {
         (self.query, self.key, self.value, self.scalars) = ((next, 0), (next, 0), (next, 0), (next, 0));
     }
 
-    /// Noise on all ports; what is offered replaces it.
+    /// Puts noise on all ports; offers replace it.
     fn drive_noise(&mut self, frame: &mut Frame) {
         for port in [Port::Q, Port::K, Port::KBias] {
             self.noise.fill(frame, port);

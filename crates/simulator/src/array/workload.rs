@@ -1,4 +1,4 @@
-//! Blocks of queries, and what each query sees of its block's keys.
+//! Blocks of queries, and the keys that each query sees.
 
 use crate::core::vectors::Vectors;
 use crate::core::workload::{Query, Workload};
@@ -17,10 +17,9 @@ pub struct QueryBlock {
     pub first_key: usize,
     /// For cores with masks: which places of the block's key sequence each query sees; without, all.
     pub ranges: Vec<Range<usize>>,
-    /// For cores with a bias: what each query has added to the scores of keys, by places of the block's key sequence; nothing where
-    /// nothing is said.
+    /// For cores with a bias: biases of each query's scores, by places in the block's key sequence; zero where none is given.
     pub biases: Vec<Vec<u64>>,
-    /// For cores with partial results: what each query starts from; those for which nothing is said start from nothing.
+    /// For cores with partial results: each query's initial state; `None` or a missing entry is the empty state.
     pub states: Vec<Option<PartialState>>,
 }
 
@@ -39,12 +38,12 @@ impl QueryBlock {
         QueryBlock { queries, keys, first_key: 0, ranges: Vec::new(), biases: Vec::new(), states: Vec::new() }
     }
 
-    /// What a query has added to the score of the key at a place.
+    /// The bias of a query's score with the key at a place.
     pub fn bias(&self, query: usize, place: usize) -> u64 {
         self.biases.get(query).and_then(|biases| biases.get(place)).copied().unwrap_or(0)
     }
 
-    /// What a query starts from.
+    /// A query's initial state.
     pub fn state(&self, place: usize) -> Option<&PartialState> {
         self.states.get(place)?.as_ref()
     }
@@ -73,7 +72,7 @@ impl QueryBlock {
     }
 }
 
-/// What a run streams through an array.
+/// Stimulus of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayWorkload {
     /// Words of a query, a key and a value.
@@ -165,8 +164,8 @@ impl ArrayWorkload {
         Workload { words: self.words, queries: queries.collect(), k, v }
     }
 
-    /// The same blocks with their keys in tiles of at most `tile` keys: each tile is a block whose queries start from the states of the
-    /// tile before. Beside it, for each query the places of its tiles among the results. `run` gives the results of queries one by one.
+    /// Splits the keys of each block into tiles of at most `tile` keys: each tile is a block whose queries start from the states of the
+    /// previous tile. Also returns the places of each query's tiles among the results. `run` gives the results of queries one by one.
     ///
     /// # Panics
     /// If `tile` is 0 or the cores have no masks and partial results.
@@ -233,7 +232,7 @@ impl ArrayWorkload {
     }
 }
 
-/// What a block, which begins with a key, has of its queries' biases.
+/// Biases of a block's queries, from the block's first key on.
 fn biases(queries: &[Query], first_key: usize) -> Vec<Vec<u64>> {
     match queries.iter().any(|query| !query.biases.is_empty()) {
         true => queries.iter().map(|query| query.biases.iter().skip(first_key).copied().collect()).collect(),
@@ -241,7 +240,7 @@ fn biases(queries: &[Query], first_key: usize) -> Vec<Vec<u64>> {
     }
 }
 
-/// What a block has of a query.
+/// A query's operands in its block: elements and exponent.
 fn operands(query: &Query) -> (Vec<u64>, u64) {
     (query.q.clone(), query.v_exponent)
 }

@@ -12,8 +12,8 @@ struct Place {
     width: u32,
 }
 
-/// Words by port: those of inputs and outputs of a core, an array or split keys in one cycle. A port that the machine does not have has
-/// no words: it reads as 0, and setting it has no effect.
+/// Words by port: inputs and outputs of a core, an array or split keys in one cycle. Absent ports have no words: they read as 0, and
+/// writes have no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     places: Arc<[Place; PORTS.len()]>,

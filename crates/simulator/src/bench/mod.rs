@@ -1,8 +1,7 @@
 //! The bench of cores, arrays and split keys: one loop of cycles, one comparison.
 //!
-//! A machine's [`Protocol`] has what is special to it: the inputs of a cycle, and the outputs that are due. The device under test is the
-//! hardware in one of its engines, or none: then the outputs that are due are the device's, and the run counts cycles without any
-//! hardware.
+//! A machine's [`Protocol`] defines the inputs of a cycle and the outputs that are due. The device under test is an engine with the
+//! hardware. Without one, the due outputs stand in for the device's, and the run only counts cycles.
 
 mod divergence;
 mod frame;
@@ -23,7 +22,7 @@ use std::collections::VecDeque;
 /// Cycles of reset at the start of a run.
 pub const RESET_CYCLES: usize = 2;
 
-/// What is special to a machine: its stimulus, and the outputs that are due.
+/// The part of a bench that differs between machines: its stimulus, and the outputs that are due.
 pub trait Protocol {
     /// Writes the inputs of a cycle. The frame still has the outputs of the cycle before.
     fn drive(&mut self, cycle: u64, frame: &mut Frame);
@@ -34,7 +33,7 @@ pub trait Protocol {
     /// Cycles from the last key to the end of the run: to the last result, and some in which nothing more may come out.
     fn drain(&self) -> u64;
 
-    /// Writes the outputs that are due in a cycle outside reset, from its inputs, and takes what they offer.
+    /// Writes the outputs that are due in a cycle outside reset, and accepts the offers of its inputs.
     fn due(&mut self, cycle: u64, inputs: &Frame, due: &mut Due);
 
     /// A cycle of reset: everything under way is dropped.
@@ -47,9 +46,9 @@ pub trait Protocol {
     fn history(&self) -> Vec<String>;
 }
 
-/// What is due in a cycle.
+/// Expectations of a cycle.
 pub struct Due {
-    /// The outputs; words that are not compared keep those of an earlier cycle.
+    /// The outputs; words that are not compared keep their values from earlier cycles.
     pub frame: Frame,
     /// Quantities inside the cores.
     pub(crate) inside: InsideSchedule,
@@ -288,7 +287,7 @@ impl<T> Default for Pending<T> {
 }
 
 impl<T> Pending<T> {
-    /// Adds a step that is due in a cycle, which is not before those of earlier steps.
+    /// Adds a step that is due in a cycle. Steps are added in order of cycles.
     pub(crate) fn push(&mut self, cycle: u64, step: T) {
         self.0.push_back((cycle, step));
     }
@@ -335,12 +334,12 @@ impl<T> History<T> {
 pub(crate) struct Reads<T>(VecDeque<Option<T>>);
 
 impl<T> Reads<T> {
-    /// Of a machine whose values come `latency` cycles after `v_ren`.
+    /// Starts with no reads. Values come `latency` cycles after `v_ren`.
     pub(crate) fn new(latency: u32) -> Reads<T> {
         Reads((1..latency).map(|_| None).collect())
     }
 
-    /// The read of the cycle before, if any; returns the one that is answered in this cycle.
+    /// Adds the read of the previous cycle, if any; returns the read that is answered in this cycle.
     pub(crate) fn next(&mut self, read: Option<T>) -> Option<T> {
         self.0.push_back(read);
         self.0.pop_front().flatten()

@@ -7,7 +7,7 @@ use flashd_spec::config::CoreConfig;
 use flashd_spec::machine::Machine;
 use flashd_spec::ports::Port;
 
-/// What the driver did in a cycle.
+/// Transfers of a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Accepted {
     /// Position of the accepted key or partial result: (query, step).

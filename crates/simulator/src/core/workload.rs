@@ -1,4 +1,4 @@
-//! What a run streams through a core: queries, and what each sees of the keys.
+//! Stimulus of a core: queries, and the keys that each sees.
 
 use super::vectors::Vectors;
 use flashd_golden::{
@@ -16,8 +16,8 @@ pub struct Query {
     pub q: Vec<u64>,
     /// First key; 0 but for tiles of keys.
     pub from: usize,
-    /// Keys `from..keys`. A query that has neither a key nor a partial result is not sent to a core: its result is zeros and
-    /// [`QueryResult::empty`], as that of a query whose keys are all masked.
+    /// Keys `from..keys`. A query with neither a key nor a partial result is not sent to a core. Its result is zeros and
+    /// [`QueryResult::empty`], as if all its keys were masked.
     pub keys: usize,
     /// The partial result that the query starts from, in a core with partial results.
     pub restore: Option<PartialState>,
@@ -25,8 +25,7 @@ pub struct Query {
     pub v_exponent: u64,
     /// Keys that the query does not see, from the first; it sees those for which nothing is said.
     pub masked: Vec<bool>,
-    /// What is added to the scores of keys, from the first, encodings of [`BIAS`](flashd_spec::numerics::BIAS); nothing where nothing is
-    /// said.
+    /// Biases of the scores, from the first key on, encodings of [`BIAS`](flashd_spec::numerics::BIAS); zero where none is given.
     pub biases: Vec<u64>,
 }
 
@@ -55,13 +54,13 @@ impl Query {
         self.masked.get(key).is_some_and(|&masked| masked)
     }
 
-    /// What is added to the score of a key.
+    /// The bias of a key's score.
     pub fn bias(&self, key: usize) -> u64 {
         self.biases.get(key).copied().unwrap_or(0)
     }
 }
 
-/// What a run streams through a core.
+/// Stimulus of a core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
     /// Words of a query, a key and a value.
@@ -75,7 +74,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Every query against all keys, without scales. `v_exponent` is that of the values, which are in `format`.
+    /// Every query against all keys, without scales. The exponent is computed from the values, which are in `format`.
     pub fn new(format: Format, lengths: impl Into<Words>, q: &[u64], k: &[u64], v: &[u64]) -> Self {
         let (k, v_exponent) = (k.to_vec().into(), v_exponent(format, v));
         Workload::with_exponent(lengths.into(), v_exponent, q, k, v.to_vec().into())
@@ -116,7 +115,7 @@ impl Workload {
         self
     }
 
-    /// The same with what is added to scores, by the numbers of query and key: for cores with a bias.
+    /// Adds biases, given by the numbers of query and key: for cores with a bias.
     #[must_use]
     pub fn with_biases(mut self, bias: impl Fn(usize, usize) -> u64) -> Self {
         for (i, query) in self.queries.iter_mut().enumerate() {
@@ -141,7 +140,7 @@ impl Workload {
         self
     }
 
-    /// For each query only the first so many keys: for cores without masks.
+    /// Limits each query to its first keys, `lengths` of them: for cores without masks.
     #[must_use]
     pub fn with_lengths(mut self, lengths: impl IntoIterator<Item = usize>) -> Self {
         for (query, length) in self.queries.iter_mut().zip(lengths) {
@@ -186,7 +185,7 @@ impl Workload {
         self.queries.iter().any(|query| !query.biases.is_empty())
     }
 
-    /// What a model makes of the workload.
+    /// Runs a model on the workload.
     pub fn results(&self, model: &Model, record: bool) -> Vec<QueryResult> {
         self.with_head(|head| model.run(Head { record, ..head }))
     }
@@ -196,7 +195,7 @@ impl Workload {
         self.with_head(|head| model.run_monitored(head, monitor))
     }
 
-    /// Shows the workload as what a model takes.
+    /// Passes the workload to a model as a head.
     pub(crate) fn with_head<T>(&self, run: impl FnOnce(Head) -> T) -> T {
         self.with_some(0..self.queries.len(), run)
     }
@@ -221,8 +220,8 @@ impl Workload {
         })
     }
 
-    /// The same queries with their keys in tiles of at most `tile` keys: each tile is a query that starts from the state
-    /// of the one before. `model` must be of a core with partial results.
+    /// Splits each query's keys into tiles of at most `tile` keys: each tile is a query that starts from the state of the previous tile.
+    /// `model` must describe a core with partial results.
     ///
     /// # Panics
     /// If `tile` is 0 or the core has no partial results.

@@ -37,7 +37,7 @@ pub(super) struct SplitProtocol<'a, E> {
     /// The query and step whose keys are accepted, and whether they are its last.
     step: Option<((usize, usize), bool)>,
     expected: E,
-    /// Results of the tree; merged from those of the parts if they are not given.
+    /// Results of the tree; if absent, merged from the results of the parts.
     results: Option<&'a [QueryResult]>,
     tree: Merge,
     /// Results so far.
@@ -82,7 +82,7 @@ impl<'a, E: Expected> SplitProtocol<'a, E> {
         self.counters.steps += 1;
         let mut read = vec![false; self.config.parts];
         for (p, read) in read.iter_mut().enumerate() {
-            // Of a part that has ended before, the rest is masked.
+            // A part that has ended is masked.
             if step < self.parts.query(query, p).steps() {
                 let met = self.expected.step(query * self.config.parts + p, step);
                 due.inside.accept(cycle, p, &met, false);
@@ -95,7 +95,7 @@ impl<'a, E: Expected> SplitProtocol<'a, E> {
         }
     }
 
-    /// The result of a query from those of its parts.
+    /// Merges a query's result from the results of its parts.
     fn merge(&mut self, query: usize) -> QueryResult {
         if let Some(results) = self.results {
             return results[query].clone();

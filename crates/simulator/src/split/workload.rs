@@ -14,7 +14,7 @@ pub struct SplitWorkload {
 }
 
 impl SplitWorkload {
-    /// The keys of every query in so many parts.
+    /// Splits the keys of every query into `parts` parts.
     pub fn new(workload: &Workload, parts: usize) -> Self {
         let length = |query: &Query| (query.keys - query.from).div_ceil(parts).max(1);
         let of_query = |query: &Query| -> Vec<Query> {
@@ -32,13 +32,13 @@ impl SplitWorkload {
         }
     }
 
-    /// What the cores make of the parts, for each query.
+    /// The cores' results of the parts, for each query.
     pub(crate) fn partial_results(&self, model: &Model, record: bool) -> Vec<Vec<QueryResult>> {
         let results = self.workload.results(model, record);
         results.chunks(self.parts).map(<[QueryResult]>::to_vec).collect()
     }
 
-    /// What the tree makes of that.
+    /// The tree's results from these.
     pub fn results(&self, config: &SplitConfig, partial: &[Vec<QueryResult>]) -> Vec<QueryResult> {
         let exponents: Vec<u64> =
             self.workload.queries.iter().step_by(self.parts).map(|q| q.v_exponent).collect();
@@ -50,7 +50,7 @@ impl SplitWorkload {
         tree.results(&[partial], &[self.query(query, 0).v_exponent]).swap_remove(0)
     }
 
-    /// The parts as queries of their own, all parts of a query one after another.
+    /// Each part as a query; a query's parts follow each other.
     pub(crate) fn workload(&self) -> &Workload {
         &self.workload
     }
