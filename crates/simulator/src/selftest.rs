@@ -1,12 +1,11 @@
-//! Seeded streams that look for faults in a core, an array or split keys: what an emitted testbench and the co-simulation run.
+//! Seeded streams that look for faults in a core, an array or split keys: stimulus of emitted testbenches and of co-simulation.
 //!
-//! A stream is a sequence of rounds, each from reset. Rounds differ in their data (`data.rs`): as in trained
-//! models, raw encodings with Inf, NaN and the ends of the format, scores that jump, saturate, are equal, fall far behind a
-//! largest one, walk by every power of two or keep to the edge of what is held, operands from both ends of the format, and values of
-//! a single bit. Half of them have
-//! gaps in the key stream and noise on idle ports. Queries are short and long and follow each other; some have an exponent
-//! that is too small for their values; cores with masks have masked keys, and cores with partial results get their keys in tiles.
-//! Some rounds break off in the middle of a query, so that the next one begins with a reset that has something to clear.
+//! A stream is a sequence of rounds, each from reset. Rounds differ in their data (`data.rs`): as in trained models, raw encodings
+//! with Inf, NaN and the ends of the format, operands from both ends of the format, and values of a single bit. Scores jump,
+//! saturate, are equal, fall far below a largest one, walk by every power of two or keep to the hold threshold. Half of the rounds
+//! have gaps in the key stream and noise on idle ports. Queries are short and long and follow each other; some have an exponent that
+//! is too small for their values. Cores with masks have masked keys, and cores with partial results get their keys in tiles. Some
+//! rounds break off in the middle of a query, so that the next reset has state to clear.
 
 mod biases;
 mod data;
@@ -37,7 +36,7 @@ use std::io::Write;
 use std::ops::Add;
 use values::values;
 
-/// What a stream is made from.
+/// Parameters of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
     /// The same seed gives the same stream.
@@ -75,16 +74,16 @@ const DIRECTED_ELEMENTS: usize = 98_304;
 const ROUNDS: u64 = 24;
 const LONGEST_ROUND: u64 = 20_000;
 
-/// What a stream brought.
+/// Counts of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Streamed {
-    /// Cycles, with those of reset.
+    /// Cycles, including those of reset.
     pub cycles: u64,
     /// Keys accepted.
     pub keys: u64,
     /// Results.
     pub results: u64,
-    /// What was looked for.
+    /// Coverage of directed queries.
     #[serde(skip_serializing_if = "is_nothing")]
     pub coverage: Coverage,
 }
@@ -130,8 +129,8 @@ pub(crate) fn operands(
     [q, k, v]
 }
 
-/// Calls `one` for round after round, until there are keys enough and a result; `progress` is told of every round. What `one` returns
-/// says keys and results, the vectors written are the cycles.
+/// Calls `one` for round after round, until there are keys enough and a result, and `progress` after every round. `one` returns keys
+/// and results; the number of vectors gives the cycles.
 fn rounds<W: Write>(
     stream: &Stream,
     out: &mut VectorWriter<W>,
@@ -157,8 +156,7 @@ fn breaks_off(round: usize) -> bool {
     round.is_multiple_of(7)
 }
 
-/// A round whose vectors end after `cut` cycles, if it breaks off. What was cut off is not counted: the keys are at most one
-/// a cycle.
+/// Cuts a round off after `cut` cycles, if given. The count of keys leaves out the rest: there is at most one a cycle.
 fn cut_off<W: Write>(
     cut: Option<u64>,
     out: &mut VectorWriter<W>,
@@ -172,7 +170,7 @@ fn cut_off<W: Write>(
     Ok(Streamed { keys: whole.keys.min(out.lines() - before) / 2, results: 0, ..whole })
 }
 
-/// Writes the vectors of a core; `progress` is told of every round.
+/// Writes the vectors of a core; `progress` is called after every round.
 ///
 /// # Errors
 /// If core and model differ, the configuration is not valid or writing fails.
@@ -223,7 +221,7 @@ fn gaps(round: usize, rng: &mut ChaCha8Rng) -> Gaps {
     if round / Scores::ALL.len() % 2 == 1 { Gaps::Random(rng.random()) } else { Gaps::None }
 }
 
-/// Writes the vectors of an array, always in lock-step with the model; `progress` is told of every round.
+/// Writes the vectors of an array, always in lock-step with the model; `progress` is called after every round.
 ///
 /// # Errors
 /// As [`core()`].
@@ -244,7 +242,7 @@ pub fn array<W: Write>(
     })
 }
 
-/// Writes the vectors of split keys, always in lock-step with the model; `progress` is told of every round.
+/// Writes the vectors of split keys, always in lock-step with the model; `progress` is called after every round.
 ///
 /// # Errors
 /// As [`core()`].
@@ -255,7 +253,7 @@ pub fn split_keys<W: Write>(
     progress: &mut dyn FnMut(&Streamed),
 ) -> Result<Streamed, RunError> {
     config.validate()?;
-    // Queries begin with a key; their parts are what is merged.
+    // Queries begin with a key: the parts, not the queries, have partial results.
     let core = CoreConfig { partial: false, ..config.core.clone() };
     rounds(stream, out, progress, |round, rng, out| {
         let w = workload(&core, round, stream.round, rng);
@@ -269,14 +267,14 @@ pub fn split_keys<W: Write>(
     })
 }
 
-/// The queries that are looked for, as many as the stream may have, and what was found.
+/// The directed queries that fit the stream, and their coverage.
 fn directed_workload(config: &CoreConfig, stream: &Stream) -> Option<(Coverage, Workload)> {
     if stream.directed < directed::MOST_KEYS as u64 {
         return None;
     }
     let mut rng = ChaCha8Rng::seed_from_u64(stream.seed);
     let Directed { q, mut k, mut lengths, coverage } = directed::directed(config, &mut rng);
-    // As many whole queries as there is room for; what a part of them shows was not looked at.
+    // Only whole queries: the coverage of a part of them is unknown.
     let (all, mut keys) = (lengths.len(), 0);
     lengths.retain(|&n| {
         keys += n;
@@ -335,7 +333,7 @@ pub(crate) fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut
             exponent = (exponent + rng.random_range(1..20)).min(config.products().v.exponent_mask());
         }
         let biases = biases(config, from + n, &masked, rng);
-        // Of the row of the first key: in some rounds they belong together.
+        // The row of the first key: in some rounds rows of Q and K belong together.
         let q = row(&q, from);
         w.queries.push(Query {
             q,

@@ -1,7 +1,7 @@
 //! A legal configuration from a seed.
 //!
-//! Every option is drawn by itself; those that the datapath does not have go, and what [`CoreConfig::validate`] and the like refuse is
-//! drawn again: what is legal is said there alone.
+//! Every option is drawn independently; options that the datapath does not have are dropped. Only [`CoreConfig::validate`] and the
+//! like decide whether a configuration is legal; illegal ones are drawn again.
 
 use flashd_spec::config::{
     Accumulator, ArrayConfig, BUDGET_FRACTIONS, CoreConfig, D_RANGE, DEFAULT_MAX_KEYS,
@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// The longest vectors that are drawn.
 pub const LONGEST: usize = 64;
-/// Those that most vectors are not longer than.
+/// The longest vectors of most configurations.
 const USUAL: usize = 20;
 /// Most elements of all cores' vectors: more take long in every tool and show nothing else.
 const MOST_ELEMENTS: usize = 192;
@@ -63,7 +63,7 @@ fn propose(rng: &mut ChaCha8Rng, kind: u32, longest: usize) -> Machine {
             let array = array(rng, core);
             let values = any(rng, &[Values::Requested, Values::All]);
             let wrapper = WrapperConfig { array, beat_bits: None, values };
-            // Beats are those of an array that is legal.
+            // Only a legal array has choices of beats.
             if wrapper.array.validate().is_err() {
                 return Machine::Wrapper(wrapper);
             }
@@ -86,7 +86,7 @@ fn array(rng: &mut ChaCha8Rng, core: CoreConfig) -> ArrayConfig {
     }
 }
 
-/// A core of which there can be so many.
+/// Shortens the vectors so that `cores` of them fit [`MOST_ELEMENTS`].
 fn short_enough(rng: &mut ChaCha8Rng, core: CoreConfig, cores: usize) -> CoreConfig {
     let most = (MOST_ELEMENTS / cores).max(D_RANGE.0);
     let mut of = |d: usize| if d <= most { d } else { rng.random_range(D_RANGE.0..=most) };
@@ -147,7 +147,7 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
     core.without_what_does_not_apply()
 }
 
-/// The same with scales that its formats take: those of all operands at once, or of each.
+/// Adds scales that the formats allow: one for all operands, or one of each.
 fn scaled(rng: &mut ChaCha8Rng, core: CoreConfig) -> CoreConfig {
     let Formats { q, k, v, .. } = core.formats();
     let mut of = |n, formats: &[Format], values: bool| {
@@ -157,7 +157,7 @@ fn scaled(rng: &mut ChaCha8Rng, core: CoreConfig) -> CoreConfig {
             any(rng, &all.collect::<Vec<_>>())
         })
     };
-    // Of all operands at once, a scale of rows leaves out the values.
+    // With one scale for all operands, a scale of rows leaves out the values.
     match of(6, &[q, k, v], false) {
         Some(scale) => CoreConfig { scales: Some(scale), ..core },
         None => {
@@ -214,7 +214,7 @@ fn any_accumulator(rng: &mut ChaCha8Rng) -> Accumulator {
     }
 }
 
-/// Near those of 1/sqrt(d), where scores are of use; now and then any.
+/// Often near the shift of 1/sqrt(d), where scores are useful; now and then any.
 fn any_shift(rng: &mut ChaCha8Rng) -> Option<i32> {
     match rng.random_range(0..8) {
         0 | 1 => Some(rng.random_range(SCORE_SHIFT_RANGE.0..=SCORE_SHIFT_RANGE.1)),

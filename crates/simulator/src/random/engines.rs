@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::ops::AddAssign;
 
-/// What was compared, over all streams.
+/// Counts of comparisons over all streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compared {
     /// Streams run, each by every engine.
@@ -28,7 +28,7 @@ pub struct Compared {
     pub cycles: u64,
     /// Steps: keys, each counted for every query that meets it.
     pub steps: u64,
-    /// Steps that held; of split keys and wrappers they are not counted apart from those that are masked.
+    /// Held steps. Split keys and wrappers count masked steps with them.
     pub held: u64,
     /// Values read.
     pub values_read: u64,
@@ -53,9 +53,9 @@ impl AddAssign for Compared {
     }
 }
 
-/// Streams of every kind, with gaps and without, of about `keys` keys in all: the RTL in lock-step with the model, and
-/// the vector engine, which must give the same bits, cycles, held steps and values read. What no query sees is Inf or NaN in half
-/// of them, and the result is that of the stream without.
+/// Streams of every kind, with gaps and without, of about `keys` keys in all. The RTL runs in lock-step with the model; the
+/// vector engine must give the same bits, cycles, held steps and values read. In half of the streams keys and values that no
+/// query sees are Inf or NaN, and the result must not change.
 ///
 /// # Errors
 /// The first difference, with the stream in which it is.
@@ -88,7 +88,7 @@ struct DrawnStream {
     round: usize,
     keys: usize,
     drive: Drive,
-    /// What is not read is Inf or NaN.
+    /// Unread keys and values are Inf or NaN.
     poisoned: bool,
 }
 
@@ -119,7 +119,7 @@ fn same<T: PartialEq + Debug>(what: &str, expected: &T, actual: &T) -> Result<()
     if expected == actual { Ok(()) } else { Err(format!("{what}: expected {expected:?}, got {actual:?}")) }
 }
 
-/// Whether results agree, but for the steps of those that have them.
+/// Compares results without their steps, which not all engines record.
 fn same_results(what: &str, expected: &[QueryResult], actual: &[QueryResult]) -> Result<(), String> {
     same(&format!("{what}: number of results"), &expected.len(), &actual.len())?;
     for (n, (expected, actual)) in expected.iter().zip(actual).enumerate() {
@@ -183,7 +183,7 @@ fn array(config: &ArrayConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Re
 }
 
 fn split_keys(config: &SplitConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
-    // Queries begin with a key; their parts are what is merged.
+    // Queries begin with a key: the parts, not the queries, have partial results.
     let core = CoreConfig { partial: false, ..config.core.clone() };
     let mut w = workload(&core, stream.round, stream.keys, rng);
     let results = |w: &Workload| {
@@ -212,7 +212,7 @@ fn split_keys(config: &SplitConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) 
     })
 }
 
-/// A wrapper at its ports, which has no vector engine of its own; its array has.
+/// A wrapper at its ports. The vector engine runs its array.
 fn streams(config: &WrapperConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
     let mut all = array(&config.array, stream, rng)?;
     let mut w = wrapper::streams(config, stream.round, stream.keys, rng);

@@ -1,7 +1,7 @@
-//! Random configurations: any core, array, split keys or stream wrapper that is legal, and what all engines make of it.
+//! Random configurations: any legal core, array, split keys or stream wrapper, run by all engines.
 //!
-//! [`draw`] takes a configuration from a seed, [`compare`] runs the cycle engine in lock-step with the bit-exact model on streams of
-//! every kind, and the vector engine beside it: the same bits and the same counts.
+//! [`draw`] draws a configuration. [`compare`] runs the cycle engine in lock-step with the bit-exact model on streams of every kind,
+//! and the vector engine on the same streams: bits and counts must be equal.
 
 mod draw;
 mod engines;

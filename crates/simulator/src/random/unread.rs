@@ -1,4 +1,4 @@
-//! What no query sees must not matter: Inf and NaN in masked keys and in values that are not read.
+//! Unread data must not matter: Inf and NaN in masked keys and in values that are not read.
 
 use crate::core::workload::Workload;
 use flashd_golden::{Action, QueryResult, Step};
@@ -14,7 +14,7 @@ pub(super) struct Unread {
     pub(super) values: Vec<usize>,
 }
 
-/// What the steps of queries did with a key.
+/// Effects of a key on the steps of queries.
 #[derive(Clone, Copy, Default)]
 struct Use {
     met: bool,
@@ -23,7 +23,7 @@ struct Use {
 }
 
 impl Unread {
-    /// Of the given steps with their keys, which go through all queries; there are `keys` keys.
+    /// Finds unread rows among `keys` keys, from the steps of all queries with their keys.
     fn of<'a>(keys: usize, steps: impl Iterator<Item = (usize, &'a Step)>) -> Unread {
         let mut uses = vec![Use::default(); keys];
         for (key, step) in steps {
@@ -36,7 +36,7 @@ impl Unread {
         Unread { keys: rows(|of| of.met && !of.seen), values: rows(|of| of.met && !of.read) }
     }
 
-    /// Of a workload, given the model's results with their steps.
+    /// Finds them in a workload, given the model's results with their steps.
     pub(super) fn in_workload(w: &Workload, results: &[QueryResult]) -> Unread {
         let steps = w.queries.iter().zip(results).flat_map(|(query, result)| {
             let key = |(n, step)| Some((query.key(n)?, step));
@@ -45,7 +45,7 @@ impl Unread {
         Unread::of(w.k.len() / w.words.k, steps)
     }
 
-    /// Of queries that all meet the same keys, the first ones.
+    /// Finds them for queries that all meet the same keys, the first ones.
     pub(super) fn in_array(keys: usize, results: &[QueryResult]) -> Unread {
         // A state is a step, but no key.
         let is_key = |step: &&Step| step.action != Action::Restore;

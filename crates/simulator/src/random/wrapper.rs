@@ -34,7 +34,7 @@ fn mask(masks: bool, places: u64, rng: &mut ChaCha8Rng) -> Mask {
     }
 }
 
-/// What goes through a wrapper's ports: blocks with keys and values of their own, registers of any values.
+/// Stimulus for a wrapper's ports: blocks, each with its keys and values, and random registers.
 pub fn streams(config: &WrapperConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> WrapperWorkload {
     let core = &config.array.core;
     let most = keys.clamp(4, 24);
@@ -71,7 +71,7 @@ pub fn streams(config: &WrapperConfig, round: usize, keys: usize, rng: &mut ChaC
     w
 }
 
-/// What the queries of a block begin from: most of them from the state of the query at their place in the block before, if it has one.
+/// Initial states of a block's queries: most take the state of the query at their place in the previous block, if it has one.
 fn states(
     queries: usize,
     before: impl Fn(usize) -> Option<PartialState>,
@@ -89,8 +89,8 @@ fn begin_from_states(config: &WrapperConfig, w: &mut WrapperWorkload, rng: &mut 
     }
 }
 
-/// What goes through the wrapper's array to become the packets of `testbench/axis`: all that registers can say, and so no more
-/// than that.
+/// Stimulus for the wrapper's array, converted to the packets of `testbench/axis`. It uses all features that registers control,
+/// and no others.
 pub fn packets(config: &WrapperConfig, keys: usize, rng: &mut ChaCha8Rng) -> ArrayWorkload {
     let core = &config.array.core;
     let places = ones(config.array.key_index_bits());

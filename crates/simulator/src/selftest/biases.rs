@@ -1,4 +1,4 @@
-//! What is added to the scores of a query's keys.
+//! Biases for the scores of a query's keys.
 
 use super::vectors::{Operand, raw};
 use flashd_spec::bits::ones;
@@ -9,8 +9,8 @@ use flashd_workload::round_to;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// Biases of so many keys, encodings of [`BIAS`]: nothing for cores without; otherwise zeros, a slope as of ALiBi, numbers as scores are,
-/// numbers from below the score's last place to beyond its limits, masks of large negative numbers, or encodings of any kind.
+/// Biases of `keys` keys, encodings of [`BIAS`]; none for cores without. Kinds: zeros, a slope as in ALiBi, numbers as large as scores,
+/// numbers from below the score's last place to beyond its limits, masks of large negative numbers, and encodings of any kind.
 ///
 /// Inf and NaN are in one query of some, and wherever `masked` says that a key is not seen.
 pub(crate) fn biases(config: &CoreConfig, keys: usize, masked: &[bool], rng: &mut ChaCha8Rng) -> Vec<u64> {

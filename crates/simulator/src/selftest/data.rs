@@ -10,7 +10,7 @@ use flashd_workload::{RowEncoding, ScaleRule, synthetic};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// Axes that a score is spread over; each takes what the axes before it leave.
+/// Axes that a score is spread over; each takes the rounding error of the previous ones.
 const AXES: usize = 4;
 
 /// Queries, keys and values of a round, a pool of each, row-major.
@@ -76,7 +76,7 @@ fn queries_and_keys(
             (scaled::query(config).repeat(pool), keys.collect())
         }
         Scores::Jumps | Scores::Tails | Scores::Octaves | Scores::Edges => {
-            // What is left of 1/sqrt(d) in the core's own shift does not matter.
+            // The core's shift is a power of two near 1/sqrt(d); the remaining factor does not matter.
             let axes = d.min(AXES);
             let root = (d as f32).sqrt();
             let q: Vec<f32> = (0..pool * d).map(|i| if i % d < axes { root } else { 0.0 }).collect();

@@ -1,10 +1,9 @@
-//! Queries that are looked for: each shows a change by one of a table's coefficient, or of a limit, which other streams meet by chance.
+//! Directed queries: each detects an off-by-one change of a table's coefficient or of a limit. Other streams detect these by chance.
 //!
-//! The model with such a change takes the same steps but in few places: a weight, a score's argument or a sum has another bit only where
-//! the change crosses a rounding. Queries of a few keys, with scores over all that a core tells apart, are tried in turn against
-//! models that have all the changes at once which no query has shown so far; a query that shows any is kept. Where a table has more
-//! arguments than scores have distances, the arguments at which a change shows are found in the table itself, and queries are made that
-//! reach them.
+//! A model with such a change takes nearly the same steps: a weight, an argument or a sum differs only where the change crosses a
+//! rounding. Queries of a few keys, with scores over a core's whole range, are tried in turn against models that have all undetected
+//! changes at once; a query that detects any is kept. Where a table has more arguments than scores have distances, the search evaluates
+//! the table itself for arguments at which a change is visible, and makes queries that reach them.
 
 mod candidates;
 mod changes;
@@ -21,15 +20,15 @@ use rows::Rows;
 
 /// Keys of a query at most.
 pub(super) const MOST_KEYS: usize = 4;
-/// Queries between two looks at what is left.
+/// Queries of a batch; undetected changes are updated after each.
 const BATCH: usize = 1000;
 
-/// What was looked for.
+/// Coverage of the search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Coverage {
     /// Changes by one of a coefficient or a limit.
     pub changes: usize,
-    /// Those that a query of the stream shows.
+    /// Changes that a query of the stream detects.
     pub shown: usize,
     /// Queries that were tried.
     pub tried: usize,
@@ -72,7 +71,7 @@ struct Search<'a> {
     numerics: Numerics,
     original: Model,
     rows: Rows,
-    /// What no query has shown so far.
+    /// Changes that no query has detected so far.
     kinds: Vec<ChangeKind>,
     k: Vec<u64>,
     lengths: Vec<usize>,
@@ -114,7 +113,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Tries queries in turn, and takes those that show a change which none has shown so far.
+    /// Tries queries in turn, and keeps each that detects a new change.
     fn among(&mut self, queries: &[Scores]) {
         for batch in queries.chunks(BATCH) {
             self.kinds.retain(|kind| !kind.left.is_empty());

@@ -10,10 +10,10 @@ use rand_chacha::ChaCha8Rng;
 
 /// Exponents of random scales below that of one.
 const BELOW: std::ops::Range<u64> = 0..14;
-/// Scores that queries and keys reach where keys have no scales: the next power of two above those that saturate.
+/// Largest scores of keys without scales: the next power of two above the saturation limit.
 const REACH: f64 = 1024.0;
 
-/// The words of integers with a scale behind them, the nearest that there is.
+/// Encodes integers, followed by the nearest available scale to `by`.
 fn words(format: Format, scale: Scale, d: usize, integers: [i64; 2], by: f64) -> Vec<u64> {
     let mut row = vec![0; d];
     for (x, n) in row.iter_mut().zip(integers) {
@@ -29,8 +29,8 @@ fn words(format: Format, scale: Scale, d: usize, integers: [i64; 2], by: f64) ->
     row
 }
 
-/// The query's first element, so large that what a key's first cannot give its second can; the largest integer of keys; and what a key's
-/// scale has to be one for where it has none.
+/// The query's first element, the largest integer of keys, and the scale of keys without scales. The first element is limited,
+/// so that a key's second element can give the remainder of its first.
 fn largest(config: &CoreConfig) -> ([i64; 2], f64) {
     let formats = config.formats();
     let [q, k] = [formats.q, formats.k].map(|format| format.max_finite() as i64);
@@ -82,7 +82,7 @@ fn any_scale(encoding: ScaleFormat, rng: &mut ChaCha8Rng) -> u64 {
     }
 }
 
-/// Elements of vectors with scales behind them, if there are scales.
+/// Appends scales to the elements of vectors, if the format has scales.
 pub(super) fn with_scales(operand: Operand, elements: Vec<u64>, rng: &mut ChaCha8Rng) -> Vec<u64> {
     let Operand { format, d, scale } = operand;
     let Some(encoding) = scale.format() else { return elements };

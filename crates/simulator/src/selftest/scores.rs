@@ -29,14 +29,15 @@ pub(super) enum Scores {
     Jumps,
     /// All the same.
     Equal,
-    /// A large one now and then, and behind it many that are held until what may be held is used up.
+    /// A large one now and then, followed by many held ones until the hold budget is used up.
     Tails,
     /// Each is the one before plus or minus a power of two, from the finest to the coarsest; now and then around a limit of
     /// scores instead.
     Octaves,
     /// Each is just where a key is held or just where it is kept, given those before it.
     Edges,
-    /// Queries and keys whose products are near one: from the format's two ends, or exponents of a single bit and what they leave.
+    /// Queries and keys whose products are near one: from the format's two ends, or exponents of a single bit and of the
+    /// complement.
     Ends,
 }
 
@@ -56,7 +57,7 @@ impl Scores {
         Scores::ALL[round % Scores::ALL.len()]
     }
 
-    /// Different keys of d elements in a round of so many.
+    /// Number of different keys of d elements in a round of `keys` keys.
     pub(super) fn pool(self, keys: usize, d: usize) -> usize {
         match self {
             // In a stream that is not short, sums that grow to their upper bits.
@@ -65,7 +66,7 @@ impl Scores {
         }
     }
 
-    /// Lengths of a long query, if this one is: one in several, of kinds that take many keys to show what they are for.
+    /// Lengths of a long query, for one query in several. Only kinds that need many keys have long queries.
     pub(super) fn long(self, pool: usize, rng: &mut ChaCha8Rng) -> Option<RangeInclusive<usize>> {
         match self {
             Scores::Tails => rng.random_ratio(1, 16).then_some(1..=pool),
@@ -118,7 +119,7 @@ impl Scores {
     }
 }
 
-/// Scores that follow the sum of the weights and what is left of the budget, both roughly, as if one query had them all.
+/// Scores that follow estimates of the weights' sum and the remaining budget, as if one query had all keys.
 fn edges(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
     let budget = Numerics::new(config).budget;
     let reserve = budget.as_ref().map_or(2.0, |budget| f64::from(budget.reserve));
@@ -133,7 +134,7 @@ fn edges(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
                 jumps_at += [1, 3, 12, 40, 80][rng.random_range(0..5)];
                 2f64.powf(rng.random_range(-3.0..5.0))
             }
-            // So far that more bits of the distance count than those of a shift, and just beyond one of these.
+            // At distances with a bit above the shift amount's bits, and just beyond.
             0 => {
                 let bit = [32.0, 64.0, 128.0, 256.0, 256.0][rng.random_range(0..5)];
                 let most = [1.0, 33.0][rng.random_range(0..2)];

@@ -53,9 +53,8 @@ pub(super) fn values(
     with_scales(operand, elements, rng)
 }
 
-/// Values that follow others, by what they and their weights bring to a sum, v exp(s): each takes away what the last one of its own
-/// brought, so that the low bits of a weight, a product or a sum are the high ones of a result, or adds to it from
-/// octaves below, or is one of its own.
+/// Values that depend on earlier ones through their weighted terms v exp(s). A value cancels the last independent term, so that low
+/// bits of a weight, a product or a sum become high bits of a result; or it extends the term from octaves below; or it is independent.
 fn followers(Operand { format, d, .. }: Operand, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
     let mut v = vec![0; scores.len() * d];
     for element in 0..d {

@@ -1,6 +1,7 @@
-//! Queries to try, whatever is left to show.
+//! Queries to try, independent of the changes that are left.
 //!
-//! Of three keys: the first sets the state, the second is one of a table's arguments, and the third shows what that made of the state.
+//! A query has three keys: the first sets the state, the second gives one of a table's arguments, and the third makes the new state
+//! visible.
 
 use super::Scores;
 use flashd_spec::config::{CoreConfig, Design};

@@ -1,4 +1,4 @@
-//! Changes by one of what a core holds: of its tables' coefficients, and of its hold limit.
+//! Off-by-one changes of a core's constants: its tables' coefficients and its hold limit.
 
 use flashd_spec::config::{CoreConfig, WeightUnit};
 use flashd_spec::numerics::Numerics;
@@ -54,7 +54,7 @@ pub(super) enum What {
 }
 
 impl ChangeKind {
-    /// All changes of what a core has.
+    /// All changes of a core's constants.
     pub(super) fn all(numerics: &Numerics, config: &CoreConfig) -> Vec<ChangeKind> {
         let mut kinds = Vec::new();
         for &place in Place::of_core(config) {

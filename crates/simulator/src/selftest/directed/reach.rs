@@ -1,8 +1,8 @@
 //! Queries that reach chosen arguments of FLASH-D's tables.
 //!
-//! A second score's distance from the first one is a multiple of the score's last place, which is coarser than what the tables look at.
-//! Behind two keys the log-sum-exp has all its fraction bits, and from one where they are the right ones a third score reaches any
-//! argument. A fourth one shows what the third made of the state.
+//! The distance of two scores is a multiple of the score's last place, which is coarser than the tables' arguments. After two keys the
+//! log-sum-exp has all its fraction bits. With the right fraction bits, a third score reaches any argument. A fourth one makes the new
+//! state visible.
 
 use super::candidates::BEYOND;
 use super::changes::{ChangeKind, What};
@@ -20,7 +20,7 @@ const TRIED: usize = 16;
 /// Arguments of an entry in one octave that are looked at, evenly spread where there are more: tables of wide formats have millions.
 const LOOKED_AT: i64 = 1 << 13;
 
-/// The arguments, with FL fraction bits, that come from one entry of a table, of either sign: as many as the table tells apart.
+/// The arguments, with FL fraction bits, that select one entry of a table, of either sign, each once.
 struct Cell {
     magnitudes: Vec<i64>,
     /// How many arguments, from each of these on, are the same to the table.
@@ -71,7 +71,7 @@ fn cell(search: &Search, kind: &ChangeKind, entry: usize) -> Option<Cell> {
     Some(Cell { magnitudes, same: 1 << finer.max(0) })
 }
 
-/// Those of some arguments at which a change shows in the weight or in what the state grows by.
+/// Arguments among `magnitudes` at which a change alters the weight or the state's increment.
 fn shown_at(search: &Search, kind: &ChangeKind, entry: usize, magnitudes: &[i64]) -> Vec<i64> {
     let good = search.original.at_arguments(magnitudes).unwrap_or_default();
     let bad = search.changed(kind, &[entry]).at_arguments(magnitudes).unwrap_or_default();
@@ -79,7 +79,7 @@ fn shown_at(search: &Search, kind: &ChangeKind, entry: usize, magnitudes: &[i64]
     both.filter(|(_, (good, bad))| good != bad).map(|(&magnitude, _)| magnitude).collect()
 }
 
-/// Scores of two keys and the log-sum-exp behind them.
+/// Scores of two keys, and the log-sum-exp after them.
 struct Beginning {
     scores: [f64; 2],
     l: i64,
@@ -101,7 +101,7 @@ impl Beginnings {
         let unit = LN_2 * f64::from(n.score_fraction).exp2().recip();
         let mut scores = || rng.random_range(-1.0..1.0);
         let drawn: Vec<[f64; 2]> = (0..BEGINNINGS).map(|_| [scores(), scores()]).collect();
-        // A third key tells what the state was before it.
+        // A third key gives the distance from the state before it.
         let keys: Vec<u64> =
             drawn.iter().flat_map(|&[first, second]| search.keys(&[first, second, second])).collect();
         let dots = search.original.dots(&search.rows.q, &keys);
@@ -136,7 +136,7 @@ mod tests {
     use flashd_spec::config::{CoreConfig, Design};
     use flashd_spec::format::Format;
 
-    /// Tables of fp32 tell millions of arguments apart, of which few are looked at.
+    /// Tables of fp32 have millions of distinct arguments; the search tries few of them.
     #[test]
     fn wide_tables_are_looked_at_in_places() {
         let config = CoreConfig { segments: Some(4), ..CoreConfig::new(Design::FlashD, 4, Format::FP32) };

@@ -13,7 +13,7 @@ pub(super) struct Rows {
     config: CoreConfig,
     pub(super) q: Vec<u64>,
     keys: RowEncoding,
-    /// What a one of the key brings to the natural score, by axis; empty where products are exact and keys have scales.
+    /// Natural score of a one in the key, by axis; empty where products are exact and keys have scales.
     axes: Vec<f64>,
 }
 
