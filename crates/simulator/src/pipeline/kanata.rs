@@ -2,16 +2,16 @@
 //!
 //! | line | meaning |
 //! | --- | --- |
-//! | `C=`, `C` | the first cycle; so many cycles later |
+//! | `C=`, `C` | the first cycle; an advance by a number of cycles |
 //! | `I id id thread` | a step begins; its query is its thread |
-//! | `L id 0 text`, `L id 1 text` | its label, and what is shown on pointing |
+//! | `L id 0 text`, `L id 1 text` | its label, and its tooltip |
 //! | `S id lane stage`, `E id lane stage` | it enters a stage, and leaves it; lane 1 is for stalls, and for cycles in which a wrapper's array is frozen |
-//! | `W id id 0` | its score meets what the step before has left |
+//! | `W id id 0` | its score meets the state of the previous step |
 //! | `R id n kind` | it is done; kind 1, which is drawn pale, if it changed nothing because its key was masked |
 //!
-//! Konata draws the arrow of a `W` from the end of one step's stage that executes to the beginning of the other's, and takes those with
-//! an X in their name for such (`onikiri_parser.js`). Numbers of retirement follow each other, without those of kind 1: where these are
-//! hidden it finds rows by them.
+//! Konata draws the arrow of a `W` between executing stages: from the end of the producer's to the beginning of the consumer's. A stage
+//! executes if its name contains an X (`onikiri_parser.js`). Retirement numbers of kind 0 are consecutive: where steps of kind 1 are
+//! hidden, Konata finds rows by these numbers.
 
 use super::record::between;
 use super::stages::{RESTORE, WEIGHT};
@@ -60,7 +60,7 @@ fn stage(name: &str) -> String {
     if executes { format!("{name} X") } else { name.to_string() }
 }
 
-/// For each step, when it is done and what its number of retirement is.
+/// For each step, the cycle of its end and its retirement number.
 fn retirements(chart: &Pipeline) -> Vec<(u64, usize)> {
     let mut all: Vec<(u64, usize)> = chart.steps.iter().map(|step| (chart.end(step), 0)).collect();
     let mut order: Vec<usize> = (0..all.len()).collect();
@@ -124,12 +124,12 @@ impl PipelineStep {
         format!("query {} core {} {key}", self.query, self.core)
     }
 
-    /// What stands beside the row.
+    /// The label next to the row.
     pub(super) fn label(&self) -> String {
         format!("{}: {}", self.place(), self.text)
     }
 
-    /// What is shown on pointing.
+    /// The tooltip.
     fn detail(&self) -> String {
         let stalls = match self.taken - self.offered {
             0 => String::new(),

@@ -6,8 +6,8 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `record` | when keys are taken, and when a wrapper's array stands still |
-//! | `stages` | what a step does in which cycle after that |
+//! | `record` | when keys are taken, and when a wrapper's array is frozen |
+//! | `stages` | the stage of a step in each cycle after that |
 //! | `rows` | whose steps these are |
 //! | `kanata` | the log |
 //! | `page` | the page |
@@ -24,7 +24,7 @@ pub use stages::Span;
 use flashd_golden::Action;
 use std::path::Path;
 
-/// What a step is to the chart.
+/// A step in the chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PipelineStep {
     /// Its query, of all queries of the run.
@@ -39,7 +39,7 @@ pub struct PipelineStep {
     pub offered: u64,
     /// The cycle in which its key is taken.
     pub taken: u64,
-    /// What it does to the output.
+    /// Its effect on the output.
     pub action: Action,
     /// Which of [`Pipeline::shapes`] it has.
     pub shape: usize,
@@ -58,7 +58,7 @@ pub struct Pipeline {
     pub shapes: Vec<Vec<Span>>,
     /// Steps in the order in which their keys are taken.
     pub steps: Vec<PipelineStep>,
-    /// Times in which a wrapper's array stands still, and so every step: the first cycle, and the first that moves again.
+    /// Times in which a wrapper's array is frozen, and so every step: the first cycle, and the first that moves again.
     pub frozen: Vec<(u64, u64)>,
 }
 
@@ -72,10 +72,10 @@ pub enum PipelineFormat {
 }
 
 impl PipelineFormat {
-    /// The format of a file, by what its name ends in.
+    /// Chooses the format of a file by the ending of its name.
     ///
     /// # Errors
-    /// A name that ends in something else.
+    /// An unknown ending.
     pub fn of(path: &Path) -> Result<PipelineFormat, String> {
         let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
         match ending.as_deref() {

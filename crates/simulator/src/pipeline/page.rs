@@ -1,4 +1,4 @@
-//! The page: the chart as data, and a script that draws what is in view of it. Nothing is loaded from elsewhere.
+//! The page: the chart as data, and a script that draws the visible part. Nothing is loaded from elsewhere.
 
 use super::Pipeline;
 use flashd_golden::Action;
@@ -10,7 +10,7 @@ const PAGE: &str = include_str!("page.html");
 /// Where in the page the title and the data go.
 const PLACES: [&str; 2] = ["{title}", "{data}"];
 
-/// What is done to the output, as the script has it.
+/// The name of an action in the script.
 fn action(action: Action) -> &'static str {
     match action {
         Action::Load => "load",

@@ -9,24 +9,24 @@ use std::io::Result;
 /// Observes a run at its key port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PipelineRecorder {
-    /// Of each key that was taken, in order: the cycle in which it was offered first, and that in which it was taken.
+    /// For each key taken, in order: the cycle of its first offer, and the cycle of its transfer.
     pub(super) keys: Vec<(u64, u64)>,
     /// Since when a key is offered.
     offered: Option<u64>,
-    /// When a wrapper's array stands still.
+    /// Times in which a wrapper's array is frozen.
     pub(super) frozen: Frozen,
-    /// In a wrapper: its reset, whether its array moves, and that's handshake for keys.
+    /// In a wrapper: its reset, the array's clock enable, and the array's handshake for keys.
     wrapper: Option<[u32; 4]>,
 }
 
-/// Cycles in which the array of a wrapper stands still, and with it every step in it.
+/// Times in which a wrapper's array is frozen, and with it every step in the array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Frozen {
     /// Each time: its first cycle, and the first that moves again.
     times: Vec<(u64, u64)>,
 }
 
-/// Those of some times, in order, that touch the cycles between two, the second excluded.
+/// The times, sorted, that overlap the cycles `from..to`.
 pub(super) fn between(times: &[(u64, u64)], from: u64, to: u64) -> &[(u64, u64)] {
     let first = times.partition_point(|&(_, end)| end <= from);
     let end = times.partition_point(|&(start, _)| start < to);
@@ -78,7 +78,7 @@ impl PipelineRecorder {
     }
 
     fn key(&mut self, cycle: u64, reset: bool, valid: bool, ready: bool) {
-        // A reset forgets what was offered; keys of before stay keys of the run.
+        // A reset drops the pending offer; keys taken before stay in the record.
         if reset || !valid {
             self.offered = None;
             return;

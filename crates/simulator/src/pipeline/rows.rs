@@ -60,7 +60,7 @@ impl<'a> Chart<'a> {
     fn text(&self, step: &Step) -> String {
         let (s, x, f) = (self.units.score(step), self.units.argument(step), self.units.factor(step));
         let flash_d = self.config.design() == Design::FlashD;
-        // Of the smaller one of w and 1 - w the weight itself.
+        // The factor is the smaller of w and 1 - w.
         let w = if flash_d && step.upper { 1.0 - f } else { f };
         let weight = if flash_d { "w" } else { "e" };
         match step.action {

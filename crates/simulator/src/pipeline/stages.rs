@@ -1,4 +1,4 @@
-//! What a step does in which cycle after its key was taken, from the latencies that the lock-step checks go by.
+//! The stage of a step in each cycle after its key was taken, from the latencies that the lock-step checks use.
 
 use super::record::Frozen;
 use flashd_golden::Action;
@@ -7,9 +7,9 @@ use flashd_spec::config::{CoreConfig, MERGE_CYCLES, SplitConfig};
 use flashd_spec::numerics::Numerics;
 use std::collections::HashMap;
 
-/// The stage in which a step's score meets what the step before has left.
+/// The stage in which a step's score meets the state of the previous step.
 pub(super) const WEIGHT: &str = "weight";
-/// The stage in which a partial result takes that place.
+/// The stage that replaces it for a partial result.
 pub(super) const RESTORE: &str = "restore";
 
 /// A stage, and the cycles that a step spends there.
@@ -23,12 +23,12 @@ pub struct Span {
     pub to: u64,
 }
 
-/// What comes after the lanes of a query's last step.
+/// The stages after the lanes of a query's last step.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum End<'a> {
     /// Nothing: other steps follow.
     None,
-    /// The result, after so many cycles behind those of other queries of the block.
+    /// The result, queued for this number of cycles while results of other queries leave.
     Result(u64),
     /// The merges of a split, and, of its first part, the result.
     Merges(&'a SplitConfig, bool),
@@ -47,7 +47,7 @@ pub(super) struct Shapes {
 }
 
 impl Shapes {
-    /// Those of a core.
+    /// Starts with no shapes.
     pub(super) fn new(config: &CoreConfig) -> Shapes {
         Shapes {
             at: Stages::of(config),
@@ -73,7 +73,7 @@ impl Shapes {
                 way.extend((1..=dot).map(|n| (format!("dot {n}"), n)));
                 way.push(("score".into(), dot + 1));
                 way.extend((self.cap > 0).then(|| ("cap".into(), score + 1)));
-                // Where it has a stage of its own, between those of score and weight.
+                // A separate stage only if it is between those of score and weight.
                 if argument > score && argument < value {
                     way.push(("argument".into(), argument + 1));
                 }
@@ -107,7 +107,7 @@ impl Shapes {
         let mut from = 0;
         let mut spans = Vec::new();
         for (name, to) in way {
-            // What takes no cycle is left out.
+            // Stages without a cycle are left out.
             if to > from {
                 spans.push(Span { stage: self.stage(name), from, to });
                 from = to;
@@ -116,9 +116,9 @@ impl Shapes {
         self.place(spans)
     }
 
-    /// The shape of a step that was taken in a cycle, where the array stands still at times.
+    /// The shape of a step taken in cycle `taken`, with the array's frozen cycles.
     pub(super) fn frozen(&mut self, shape: usize, taken: u64, frozen: &Frozen) -> usize {
-        // A stage is entered in the cycle after the one that ends the stage before.
+        // A stage begins in the cycle after the end of the previous stage.
         let at = |moves: u64| moves.checked_sub(1).map_or(0, |n| frozen.after(taken, n) + 1 - taken);
         let spans = self.shapes[shape].iter();
         let spans = spans.map(|span| Span { from: at(span.from), to: at(span.to), ..*span }).collect();

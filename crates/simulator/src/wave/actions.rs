@@ -1,4 +1,4 @@
-//! What a step does in a stage, as a name: the enumeration beside a bit that tells whether the step updates.
+//! The action of a step in a stage, as an enumeration next to the bit of an update.
 
 use super::layout::{Group, is_update};
 use super::signals::Signal;
@@ -8,10 +8,10 @@ use std::collections::HashMap;
 /// The name of the variable, in the scope of the bit.
 pub(super) const NAME: &str = "action";
 
-/// What a step does. A key that is masked is no step to the weight unit, and a partial result is taken as a first key is.
+/// Actions of steps. A masked key is no step of the weight unit, and a partial result counts as a first key.
 pub(super) const ACTIONS: Names = Names { table: "action", names: &["idle", "load", "update", "hold"] };
 
-/// The nets that tell it.
+/// The nets that encode an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flags {
     valid: u32,
@@ -37,7 +37,7 @@ impl Flags {
     }
 }
 
-/// For each bit that tells of an update, by its place among the signals, the flags of its stage.
+/// For each update bit, by its place among the signals, the flags of its stage.
 pub(super) fn actions(signals: &[Signal], layout: &[Group]) -> HashMap<usize, Flags> {
     let places: HashMap<&str, usize> = signals.iter().enumerate().map(|(i, s)| (s.below_top(), i)).collect();
     let mut actions = HashMap::new();

@@ -5,7 +5,8 @@ use super::signals::{ARRAY, CORE, MOVES, Signal, list, list_with_cores};
 use flashd_spec::config::ConfigError;
 use flashd_spec::machine::Machine;
 
-/// All signals. The design is built for this alone: that of the run does not exist yet, and has the same signals in the same order.
+/// All signals, from a design that is built for this alone: the run's design does not exist yet, and has the same signals in the
+/// same order.
 pub(super) fn signals(machine: &Machine) -> Result<Vec<Signal>, ConfigError> {
     let (name, design) = (machine.name(), flashd_hwmodel::build(machine)?);
     Ok(match machine {
@@ -71,7 +72,7 @@ const STREAMS: [&str; 16] = [
     MOVES,
 ];
 
-/// A wrapper's streams; those that it does not have are left out.
+/// A wrapper's streams; absent ones are left out.
 fn streams() -> Group {
     let row = |path: &str, label: &str| Row { label: label.into(), path: path.into(), look: Look::Bits };
     let rows = STREAMS.iter().map(|&name| row(name, if name == MOVES { "the array moves" } else { name }));
@@ -79,7 +80,7 @@ fn streams() -> Group {
     Group { title: "Wrapper: streams".into(), rows: rows.chain(data).collect(), folds: Vec::new() }
 }
 
-/// What is shown of an array, in a wrapper.
+/// Rows of an array inside a wrapper.
 fn in_array(group: Group) -> Group {
     let rows = |rows: Vec<Row>| -> Vec<Row> {
         rows.into_iter().map(|row| Row { path: format!("{ARRAY}{}", row.path), ..row }).collect()

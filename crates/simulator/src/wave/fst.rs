@@ -128,7 +128,7 @@ impl Sink for Fst {
             Some(table) => table,
             None => out.create_enum_table(names.table, &entries, width as usize).map_err(failed)?,
         };
-        // It is that of the variable that is declared next.
+        // The reference applies to the variable that is declared next.
         out.add_enum_table_ref(table).map_err(failed)?;
         self.tables.insert(names.table, table);
         self.variable((VarType::VcdWire, with_range(name, width)), Kind::Bits(width), None)

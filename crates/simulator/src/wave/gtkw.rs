@@ -1,4 +1,4 @@
-//! GTKWave's save file: what is shown, under which heading, how.
+//! GTKWave's save file: signals under headings, and their formats.
 //!
 //! | line | meaning |
 //! | --- | --- |
@@ -22,13 +22,13 @@ pub(super) struct Recorded {
     pub path: String,
     /// Width in bits.
     pub width: u32,
-    /// The decimal value beside the bits: its path below the core.
+    /// Path of the decimal value, below the core.
     pub number: Option<String>,
 }
 
-/// What the save file is about.
+/// Contents of the save file.
 pub(super) struct SaveFile<'a> {
-    /// File name of the VCD, which lies in the same folder.
+    /// File name of the VCD, in the same folder.
     pub dump: &'a str,
     /// File name of the save file itself.
     pub save: &'a str,
@@ -71,7 +71,7 @@ impl SaveFile<'_> {
                     out.comment("1401200", title);
                 }
             }
-            // A folded group ends with an empty line of its own.
+            // The end of a folded group is an empty line already.
             if group.folds.is_empty() {
                 out.comment("200", "");
             }
@@ -142,12 +142,11 @@ impl SaveFile<'_> {
 const PIXELS_AT_ZOOM_0: f64 = 200.0;
 /// Pixels of a character of a value in the wave, in GTKWave's own font.
 const VALUE_PIXELS: usize = 6;
-/// Pixels of a character of a label, and of the value beside it.
+/// Pixels of a character of a label, and of a value.
 const LABEL_PIXELS: usize = 9;
 /// Pixels that a frame takes.
 const MARGIN: usize = 12;
-/// The cycle of the wave whose values are in the column beside the labels at first: the first in which most stages are at
-/// work.
+/// The cycle of the marker, whose values GTKWave shows next to the labels: the first cycle in which most stages work.
 const MARKED: u64 = 8;
 
 struct Lines<'a> {

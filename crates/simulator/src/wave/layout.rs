@@ -1,6 +1,5 @@
-//! The pipeline as a reader meets it: stages in order, in each of them control, then the numbers that it
-//! computes, then what is folded away. This is what the save file shows and what the default selection
-//! records.
+//! The order of the pipeline in the save file and the default selection: stages in order, in each of them
+//! control, then the numbers that it computes, then folded groups.
 
 mod fa2;
 mod fa2_log;
@@ -34,7 +33,7 @@ pub(super) enum Look {
 pub(super) struct Row {
     /// Path below the core.
     pub path: String,
-    /// What the reader sees instead of the path.
+    /// The name shown instead of the path.
     pub label: String,
     /// How it is drawn.
     pub look: Look,
@@ -105,7 +104,7 @@ impl Group {
     }
 }
 
-/// Whether a row of this label tells whether the step in its stage updates the output or is held.
+/// Whether a row of this label shows the bit that distinguishes updates from holds.
 pub(super) fn is_update(label: &str) -> bool {
     label == "update" || label == "update (not held)"
 }
@@ -127,7 +126,7 @@ use Look::{Bits, Number, Trace};
 pub(super) struct WaveKind {
     /// The stages after the adder tree.
     stages: fn(&CoreConfig) -> Vec<Group>,
-    /// What the buses of scalar path and lanes carry.
+    /// Quantities on the buses of scalar path and lanes.
     pub numbers: &'static [&'static [rows::Row]],
 }
 
@@ -331,7 +330,7 @@ mod tests {
     use flashd_spec::config::Accumulator;
     use flashd_spec::format::Format;
 
-    /// All kinds, and those that can have a cap with one.
+    /// All kinds without a cap, and every second of those that allow a cap with one.
     fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
         let plain = variants(d, format);
         let capped = plain.iter().filter(|core| !core.follows_the_paper()).step_by(2);

@@ -3,18 +3,18 @@
 //! [`WaveWriter`] observes a lock-step run. Time is in nanoseconds and a cycle lasts 10 of them, so cycle
 //! 37 begins at 370 ns: the clock rises there, everything that the cycle settles to changes with it, and
 //! the clock falls at 375 ns. Scopes follow the hierarchy of modules; element 3 of a vector `x` is
-//! `x_3`. Beside each bus that carries a number, `<name>_real` holds its decimal value.
+//! `x_3`. Each bus with a number has a variable `<name>_real` with its decimal value.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `signals` | the buses of a design, in the order of RustHDL's probe, each with its net |
 //! | `numbers` | which of them carry numbers, and how these read |
-//! | `actions` | what a step does in a stage, as an enumeration |
+//! | `actions` | the action of a step in a stage, as an enumeration |
 //! | `layout` | the stages as the save file shows them, which is also the default selection |
 //! | `select` | patterns |
-//! | `design` | what waves are of: a core, or something made of cores |
+//! | `design` | the signals of a core, or of a machine made of cores |
 //! | `recorder` | which nets change when |
-//! | `sink` | what a wave file takes, whatever its format |
+//! | `sink` | the interface of wave formats |
 //! | `format`, `vcd`, `fst` | the formats |
 //! | `gtkw` | the save file |
 //! | `variants` | every kind of core, for the tests |
@@ -50,7 +50,7 @@ use std::path::{Path, PathBuf};
 
 /// Length of a cycle.
 pub const PERIOD_NS: u64 = 10;
-/// What the name of a bus's decimal value adds to the name of the bus.
+/// Suffix of the names of decimal values.
 pub(crate) const NUMBER_SUFFIX: &str = "_real";
 
 /// What to record.
@@ -66,7 +66,7 @@ pub struct WaveOptions {
     pub to: Option<u64>,
 }
 
-/// What was written.
+/// Files written, and their contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaveFiles {
     /// The waves.
@@ -130,8 +130,8 @@ pub enum WaveError {
     },
 }
 
-/// Records a run. The files appear under their names when [`WaveWriter::finish`] is called, also after a
-/// run that ended early; without it, nothing is left behind.
+/// Records a run. The files appear under their names when [`WaveWriter::finish`] is called, also after a run
+/// that ended early; otherwise nothing remains.
 pub struct WaveWriter {
     wave: PathBuf,
     options: WaveOptions,
@@ -139,13 +139,13 @@ pub struct WaveWriter {
     layout: Vec<layout::Group>,
     recorded: Vec<gtkw::Recorded>,
     recorder: Recorder,
-    /// What the recorder writes to.
+    /// Output of the recorder.
     file: AtomicFile,
     /// The save file.
     gtkw: Option<AtomicFile>,
     /// Cycles of the run so far.
     seen: u64,
-    /// Of these, recorded.
+    /// Recorded cycles.
     cycles: u64,
 }
 
@@ -217,7 +217,7 @@ impl WaveWriter {
     /// Completes the wave and its save file under their names.
     ///
     /// # Errors
-    /// If no cycle lies in the window or a file cannot be written.
+    /// If the window has no cycle or a file cannot be written.
     pub fn finish(self) -> Result<WaveFiles, WaveError> {
         let WaveOptions { signals: selection, from, .. } = &self.options;
         if self.cycles == 0 {
@@ -262,8 +262,7 @@ fn file_name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// Adds what every wave needs: the clock, without which it cannot be read, and buses that the decimal value
-/// of another one depends on.
+/// Adds signals that every wave needs: the clock, and buses that the decimal value of another bus depends on.
 fn complete(mut chosen: Vec<bool>, signals: &[Signal], numbers: &Numbers) -> Vec<bool> {
     for i in 0..signals.len() {
         let needs_the_one_before =

@@ -1,7 +1,7 @@
 //! Which buses carry numbers, and how to read them: the one place that knows.
 //!
 //! A bus is looked up by the end of its path below the core, without vector indices; the two ports of a
-//! register (`d`, `q`) go by the register's name, and every level of a tree by that of the first. The first row of
+//! register (`d`, `q`) go by the register's name, and every level of a tree by the first level's. The first row of
 //! `rows` that fits decides. A bus without a row is a float of the operands' format if it has that format's width,
 //! and plain bits otherwise. A number is only ever claimed when the width agrees, so an entry that no longer fits
 //! the hardware shows bits, not a wrong value.
@@ -17,14 +17,14 @@
 //! | `t = abs(x)` | unsigned, B | |
 //! | `tail = log2(1 + 2^-t)` | unsigned, FL + 1 | |
 //! | integer part of x; limit of the hold rule's budget | signed integer; unsigned integer | |
-//! | what is left of that budget | unsigned, R, 1 being all | |
+//! | rest of that budget | unsigned, R, 1 being all | |
 //! | running sum | unsigned, FL | the format |
 //! | reciprocal `r 2^-right` of the sum | unsigned, the table's fraction; signed integer | the format |
 //! | factor of the lanes that is not rounded to the format | `m 2^-(WM - 1) 2^-right`; in FLASH-D's fixed-point lanes right less one | |
 //! | fixed-point lanes' value and accumulator | signed fractions of `2^(v_exponent - bias + 1)` or of `2^(E - bias + 1)` | |
 //!
-//! A term of the fused dot product is `x + c` with a carry c on its way to an adder's free input: the value beside
-//! a term or sum lacks the carries that are still beside it, a last place each.
+//! A term of the fused dot product is `x + c`, where the carry c enters a free input of a later adder. The value
+//! of a term or sum lacks the carries that are still pending, a last place each.
 
 pub(super) mod rows;
 
@@ -97,7 +97,7 @@ impl Number {
     }
 }
 
-/// The decimal value beside a bus.
+/// The decimal value of a bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Beside {
     /// Name of the variable.
@@ -111,8 +111,8 @@ pub(super) struct Beside {
 pub(super) enum Reading {
     /// From the bus itself.
     Own(Number),
-    /// FLASH-D's weight w. The bus before this one carries the smaller one of `w` and `1 - w`; this bit
-    /// tells that it is `1 - w`.
+    /// FLASH-D's weight w. The bus before this one carries the smaller one of `w` and `1 - w`; this bit is 1 if
+    /// that is `1 - w`.
     Weight(Number),
 }
 
@@ -150,7 +150,7 @@ impl Numbers {
         Numbers { numerics, lane, factor, fa2: config.design() == Design::Fa2, rows: rows(config) }
     }
 
-    /// The decimal value to be shown beside signal `i`, if any.
+    /// The decimal value of signal `i`, if any.
     pub(super) fn beside(&self, signals: &[Signal], i: usize) -> Option<Beside> {
         let signal = &signals[i];
         let path = signal.in_core()?;
@@ -183,7 +183,7 @@ impl Numbers {
         self.rows.iter().copied().find(|(row, _)| ends_with(row))
     }
 
-    /// How a quantity reads on a bus of a width, which need not be that of the quantity.
+    /// The encoding of a quantity on a bus, whose width may differ from the quantity's.
     fn number(&self, quantity: Quantity, width: u32) -> Option<Number> {
         let fixed = |signed, width, fraction| Number::Fixed { signed, width, fraction };
         let n = &self.numerics;
@@ -271,7 +271,7 @@ fn without_index(part: &str) -> &str {
 /// The rows of a core.
 fn rows(config: &CoreConfig) -> Vec<Row> {
     let mut tables: Vec<&[Row]> = Vec::new();
-    // Where the paper is followed to the letter, the same names stand for floats of the format.
+    // Where the paper is followed to the letter, the same names denote floats of the format.
     if !config.follows_the_paper() {
         tables.extend([FUSED_DOT, SCORE]);
     }

@@ -1,7 +1,7 @@
 //! From the nets of settled cycles to changes, and from changes to the file.
 //!
-//! The thread of the run notes what the nets carry; a thread of its own finds what differs from the cycle before, makes decimals of it
-//! and hands it to the file, variable by variable.
+//! The thread of the run stores the values of nets. A second thread compares them with the previous cycle, converts changes to decimals
+//! and passes them to the file, variable by variable.
 
 use super::PERIOD_NS;
 use super::actions::{ACTIONS, Flags, NAME};
@@ -14,11 +14,11 @@ use std::io::{Error, ErrorKind, Result};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-/// Where a recorded value comes from. Nets go by their place among those that are read.
+/// The source of a recorded value. Nets are given by their place among the nets read.
 enum Source {
     /// Bits of a net.
     Net(u32, u64),
-    /// What a step does, by flags of its stage.
+    /// The action of a step, by flags of its stage.
     Action(Flags),
     /// A bit of a net, and above it the bits of the net on which its number depends, too.
     BitAnd(u32, u32, u64),
@@ -35,7 +35,7 @@ struct Channel {
     positions: Vec<usize>,
     /// Its bits, by their place among the columns.
     bits: usize,
-    /// The decimal beside them, and how they read.
+    /// The column of the decimal value, and its decoding.
     number: Option<(usize, Reading)>,
     /// The bit written last, where others are recorded with it.
     bit: Option<u64>,
@@ -46,7 +46,7 @@ struct Channel {
 
 /// Values of a bus that are looked at to see how long its decimals are.
 const LOOKED_AT: u32 = 10_000;
-/// Values that go to the other thread together: so many that each channel has many, and so few that the cache holds them.
+/// Values of a batch for the other thread: enough that each channel has many, and few enough for the cache.
 const BATCH: usize = 1 << 15;
 /// Batches that wait there; then the run waits.
 const WAITING: usize = 16;
@@ -114,7 +114,7 @@ impl Declared {
         })
     }
 
-    /// A signal, and beside it its number.
+    /// Declares a signal and its number.
     fn signal(&mut self, signals: &[Signal], position: usize, name: &str, numbers: &Numbers) -> Result<()> {
         let Signal { width, net, .. } = signals[position];
         if signals[position].is_clock() {
@@ -173,8 +173,8 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Declares the variables. What is one net, as every chosen clock, is one variable under several names. Beside each bit of `actions`,
-    /// by its place among the signals, stands what a step does.
+    /// Declares the variables. Signals of one net, such as the clocks, are one variable under several names. Each bit in `actions`, given
+    /// by its place among the signals, gets a variable with the step's action.
     pub(super) fn new(
         sink: Box<dyn Sink>,
         signals: &[Signal],
@@ -227,7 +227,7 @@ impl Recorder {
         Ok(Recorder { nets, batch, most, empty, failed: None, sender: Some(sender), thread: Some(thread) })
     }
 
-    /// One settled cycle. `read` tells what nets carry.
+    /// Records a settled cycle. `read` returns the values of nets.
     pub(super) fn cycle(&mut self, cycle: u64, read: impl FnOnce(&[u32], &mut [u64])) -> Result<()> {
         let Batch { cycles, .. } = self.batch;
         if cycles.count >= self.most || cycles.end() != cycle {
@@ -245,7 +245,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Hands over what has been recorded since the last time.
+    /// Hands the batch over to the other thread.
     fn send(&mut self) -> Result<()> {
         let next = self.empty.try_recv().unwrap_or_default();
         let batch = std::mem::replace(&mut self.batch, next);
@@ -270,11 +270,11 @@ impl Recorder {
         thread.join().unwrap_or_else(|_| Err(Error::other("the wave's thread has failed")))
     }
 
-    /// Gives the last cycle its full length; `end` is the cycle after it. Returns the most characters of the decimal values
-    /// of each bus, by its position.
+    /// Gives the last cycle its full length; `end` is the cycle after it. Returns the length of each bus's longest decimal value, by
+    /// position.
     pub(super) fn finish(mut self, end: u64) -> Result<HashMap<usize, usize>> {
         if self.failed.is_none() {
-            // How that ends is what `written` tells.
+            // `written` returns the error, if any.
             let _ = self.send();
         }
         let Writer { sink, channels, .. } = self.written()?;
@@ -296,7 +296,7 @@ impl Drop for Recorder {
     }
 }
 
-/// Writes what is recorded.
+/// The thread's state: writes recorded values to the file.
 struct Writer {
     sink: Box<dyn Sink>,
     channels: Vec<Channel>,

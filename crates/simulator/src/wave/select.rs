@@ -9,14 +9,14 @@ use std::str::FromStr;
 /// Which signals to record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WaveSelection {
-    /// What the save file shows: control, the scalar path, and the first four elements of every vector.
+    /// The rows of the save file: control, the scalar path, and the first four elements of every vector.
     #[default]
     Default,
     /// Every bus of the design.
     All,
-    /// Paths that match one of these patterns. `*` stands for any text, `?` for one character; a pattern
-    /// is compared with the whole path (`flash_d_bf16_d16.weight.w`) and with the path below the core
-    /// (`weight.w`). The word `default` among them adds the default selection.
+    /// Paths that match one of these patterns. `*` matches any text, `?` one character; a pattern is compared
+    /// with the whole path (`flash_d_bf16_d16.weight.w`) and with the path below the core (`weight.w`). The
+    /// word `default` among them adds the default selection.
     Patterns(Vec<String>),
 }
 

@@ -1,6 +1,6 @@
 //! The signals of a design, in the order in which RustHDL's probe visits them.
 //!
-//! A signal is a name for a net of the design: what is recorded is read from there, and a signal nobody records costs nothing.
+//! A signal is a name for a net of the design. Recording reads the net; unrecorded signals cost nothing.
 
 use flashd_hwmodel::rtl::{Block, Circuit, Probe, Tag};
 use rust_hdl::core::prelude::Atom;
@@ -15,7 +15,7 @@ pub(super) struct Signal {
     pub width: u32,
     /// The net that it shows.
     pub net: u32,
-    /// Where in the path a core's own begins; none of what is around cores.
+    /// Start of the part of the path below the core; `None` outside cores.
     core: Option<usize>,
 }
 
@@ -25,13 +25,13 @@ impl Signal {
         self.path.split_once('.').map_or(&self.path, |(_, rest)| rest)
     }
 
-    /// The path below the core that it is in: `weight.score.score`. The elements of vectors at the ports of what is made of cores
-    /// are those of a core's.
+    /// The path below its core: `weight.score.score`. Port elements of machines made of cores count as a core's.
     pub(super) fn in_core(&self) -> Option<&str> {
         self.core.map(|from| &self.path[from..])
     }
 
-    /// Every module's clock is the design's, also of those that a wrapper freezes: in the Verilog their registers have an enable.
+    /// Every module's clock is the design's, also in modules that a wrapper freezes: in the Verilog their registers have an
+    /// enable.
     pub(super) fn is_clock(&self) -> bool {
         self.width == 1 && matches!(self.path.rsplit('.').next(), Some("clk" | "aclk"))
     }
@@ -73,7 +73,7 @@ pub(super) fn list_with_cores(name: &str, design: &Circuit) -> Vec<Signal> {
 /// Ports whose elements are numbers as at a core.
 const VECTORS: [&str; 4] = ["q", "k", "v", "o"];
 
-/// What the names inside a wrapper's array begin with.
+/// Prefix of names inside a wrapper's array.
 pub(crate) const ARRAY: &str = "array.";
 /// In a wrapper: whether the array moves in this cycle. Else everything in it stays.
 pub(crate) const MOVES: &str = "gate.enable";
@@ -90,7 +90,7 @@ pub(crate) fn nets_of<const N: usize>(name: &str, design: &Circuit, paths: [&str
     })
 }
 
-/// What the names of cores begin with, in what is made of them; then comes the place.
+/// Prefix of the names of cores in machines made of cores, followed by the place.
 pub(super) const CORE: &str = "core_";
 
 fn all(name: &str, design: &Circuit) -> Vec<Signal> {
@@ -120,7 +120,7 @@ impl Probe for List {
     }
 
     fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
-        // The clock behind a gate is an enable in the Verilog.
+        // A gated clock is an enable in the Verilog.
         if Tag::of(signal).is_none() && name != "gated" {
             let path = format!("{}.{}", self.scope, readable(name));
             let (width, net) = (signal.bits() as u32, self.nets[&signal.id()]);

@@ -1,4 +1,4 @@
-//! What a recording is written to: a file format.
+//! The interface of wave formats, to which a recording is written.
 
 use std::io::Result;
 
@@ -11,22 +11,22 @@ pub(super) type Variable = u32;
 /// The names of an enumeration's values, from 0 on.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Names {
-    /// What the table is called; another one has another name.
+    /// The table's name, which is unique.
     pub table: &'static str,
     pub names: &'static [&'static str],
 }
 
 impl Names {
-    /// Bits that tell the values apart.
+    /// Bits of the encoding.
     pub(super) fn width(&self) -> u32 {
         (self.names.len() - 1).ilog2() + 1
     }
 }
 
-/// What a variable carries.
+/// The type of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A bus of so many bits.
+    /// A bus, by its number of bits.
     Bits(u32),
     /// A decimal number, an f64.
     Real,
@@ -66,7 +66,7 @@ pub(super) trait Sink: Send {
     fn real(&mut self, name: &str, same: Option<Variable>) -> Result<Variable>;
     /// Declares a bus whose values have names, where the format knows such.
     fn named(&mut self, name: &str, names: &Names) -> Result<Variable>;
-    /// Ends the declarations, one of which is that of the clock.
+    /// Ends the declarations; `clock` is one of the declared variables.
     fn declared(&mut self, clock: Variable) -> Result<()>;
     /// Some cycles after the last ones, with all variables but the clock: it rises when a cycle begins, what differs from the cycle
     /// before changes with it, and it falls half a period later. The first cycle of all has a value for every variable.

@@ -13,7 +13,7 @@ pub(super) struct Vcd {
     clock: Variable,
     /// Times so far.
     times: u64,
-    /// Where the changes of each cycle end, and those of all: the place of a column, and the new bits.
+    /// End of each cycle's changes in `changes`, whose elements are the place of a column and the new bits.
     ends: Vec<usize>,
     changes: Vec<(usize, u64)>,
 }
@@ -67,7 +67,7 @@ impl Vcd {
         writeln!(self.out.writer(), "r{value:?} {}", IdCode::from(variable))
     }
 
-    /// Puts changes in the order of time, in which a file has them, and those of a cycle in the order of columns.
+    /// Sorts changes by time, as the file needs them, then by column.
     fn sort(&mut self, cycles: Cycles, columns: &[Column]) {
         let Vcd { ends, changes, .. } = self;
         ends.clear();

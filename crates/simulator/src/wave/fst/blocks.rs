@@ -1,13 +1,13 @@
 //! The value changes of an FST: blocks of chains.
 //!
-//! A chain is what happens to one variable: how many times (of the block's list) have passed since it changed last, and its value. Its
-//! first number tells of one bit, `time << 2 | bit << 1`, all; of a bus it is `time << 1`, and the bits follow from the top of the first
-//! byte on; of a decimal it is `time << 1 | 1`, and the eight bytes of an f64 follow. (GTKWave's `fstapi.c` has the format; marks for
-//! bits that are neither 0 nor 1 are of no use here.)
+//! A chain lists the changes of one variable: the distance from its last change, in times of the block's list, and the value. For a
+//! single bit one number has all, `time << 2 | bit << 1`. For a bus the number is `time << 1`, followed by the bits from the top of
+//! the first byte on. For a decimal it is `time << 1 | 1`, followed by the eight bytes of an f64. (GTKWave's `fstapi.c` has the
+//! format; marks for bits that are neither 0 nor 1 are of no use here.)
 
 use super::super::sink::{Column, Kind, Variable};
 
-/// Changes of a block: so many that most of a chain's own repetitions are within reach of zlib.
+/// Changes of a block: enough that most repetitions in a chain are within reach of zlib.
 const CHANGES: usize = 4_000_000;
 /// Changes that become bytes together.
 const TOGETHER: usize = 64;
@@ -16,7 +16,7 @@ const LONGEST_TIME: usize = 10;
 const LONGEST_VALUE: usize = 8;
 
 impl Kind {
-    /// Bytes of a value behind its time.
+    /// Bytes of a value, after its time.
     pub(super) fn bytes(self) -> usize {
         match self {
             Kind::Bits(1) => 0,
@@ -31,7 +31,7 @@ impl Kind {
 pub(super) struct Chain {
     pub kind: Kind,
     pub bytes: Vec<u8>,
-    /// What it was when the block began.
+    /// Its value at the start of the block.
     pub first: Option<u64>,
     /// The place of its last change among the times.
     time: u64,
@@ -41,7 +41,7 @@ pub(super) struct Chain {
 /// Changes of all variables in some time.
 #[derive(Clone)]
 pub(super) struct Block {
-    /// Of the variables with handles from 1 on.
+    /// Chains of the variables with handles from 1 on.
     pub chains: Vec<Chain>,
     /// Differences of the times, how many they are, the first and the last one.
     pub times: Vec<u8>,
@@ -126,7 +126,7 @@ impl Block {
 }
 
 impl Chain {
-    /// Puts changes behind the others, each as a number and a value, of which the first bytes count.
+    /// Appends changes, each as a number and the first bytes of a value.
     fn put<const VALUE: usize>(
         &mut self,
         changes: &[(u32, u64)],
@@ -134,7 +134,7 @@ impl Chain {
         record: impl Fn(u64, u64) -> (u64, [u8; VALUE]),
     ) {
         let bytes = self.kind.bytes();
-        // Whole values, over the ends of which the next record is written: faster than so many bytes of them.
+        // Writes whole values; the next record overwrites unused bytes. This is faster than copying the exact length.
         let mut buffer = [0; TOGETHER * (LONGEST_TIME + LONGEST_VALUE) + LONGEST_VALUE];
         for some in changes.chunks(TOGETHER) {
             let mut at = 0;

@@ -1,4 +1,4 @@
-//! Compresses blocks of changes and writes them, in a thread of its own.
+//! Compresses blocks of changes and writes them, in a separate thread.
 
 use super::super::sink::Kind;
 use super::blocks::{Block, Chain};
@@ -41,7 +41,7 @@ impl Packer {
         Ok(Packer { sender: Some(sender), empty, thread: Some(thread) })
     }
 
-    /// Takes a block, in place of which there is the one that follows it.
+    /// Takes a block, and replaces it with the next one.
     pub(super) fn put(&mut self, block: &mut Block) -> Result<()> {
         let mut next = self.empty.try_recv().unwrap_or_else(|_| block.clone());
         next.follow(block);
@@ -52,7 +52,7 @@ impl Packer {
         }
     }
 
-    /// Waits for what is not written yet.
+    /// Waits until everything is written.
     pub(super) fn end(&mut self) -> Result<Written> {
         self.sender = None;
         let thread = self.thread.take().ok_or_else(|| Error::other("the wave has ended"))?;
@@ -128,7 +128,7 @@ fn put_first(kind: Kind, value: Option<u64>, out: &mut Vec<u8>) {
 fn put_chains(block: &Block, out: &mut Vec<u8>) -> Result<Vec<ChainIndexEntry>> {
     let start = out.len();
     let chains = &block.chains;
-    // Chains that are the same, as of flags in step, are written once. Of those of one length and kind, all are compared.
+    // Equal chains, as of flags in step, are written once. Only chains of equal length and kind are compared.
     let mut known: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     let mut index = vec![ChainIndexEntry::Empty; chains.len()];
     let mut own = Vec::new();

@@ -5,7 +5,8 @@ use super::rows::{Quantity, Row};
 use super::{Group, number, score_rows};
 use flashd_spec::config::CoreConfig;
 
-/// Of shared-log-reference: the reference with the fraction of the first score, and the accumulator in the parts of a lane.
+/// Rows of shared-log-reference: the reference with the fraction of the first score, and the accumulator in the parts of a
+/// lane.
 pub(super) const NUMBERS: &[Row] = &[
     ("reference_q", Quantity::FineReference),
     ("decide.reference", Quantity::FineReference),

@@ -6,7 +6,7 @@ use super::rows::{Quantity, Row};
 use super::{Group, number, row};
 use flashd_spec::config::CoreConfig;
 
-/// The reference as a score and octaves, and what the lane's parts call its accumulator, exponents and shifts.
+/// The reference as a score and octaves, and the accumulator, exponents and shifts in the lane's parts.
 pub(super) const NUMBERS: &[Row] = &[
     ("base_q", Quantity::FineReference),
     ("base.base", Quantity::FineReference),

@@ -74,7 +74,7 @@ fn distribution(config: &CoreConfig) -> Group {
     let mut g = Group::after_score(config, 3, what);
     g.add(Bits, &[("weight.update", "update (not held)"), ("weight.upper", "w > 1/2: lanes get 1 - w")]);
     g.add(Number, &[("weight.w", "lanes' factor: w or 1 - w")]);
-    // The weight itself: a decimal value beside the bit that tells what the factor is.
+    // The weight itself: a decimal value next to the bit that selects w or 1 - w.
     g.add(Trace, &[("weight.upper", "weight w")]);
     if staged {
         g.add(Bits, &[("group_0.reads_q.q", "v was read")]);
@@ -130,7 +130,7 @@ pub(super) fn rounded_lane(_: &CoreConfig, j: usize) -> Vec<Row> {
     ]
 }
 
-/// The rows of a fixed-point lane with an exponent of its own.
+/// The rows of a fixed-point lane with a separate exponent.
 pub(super) fn ranged_lane(config: &CoreConfig, j: usize) -> Vec<Row> {
     let lane = format!("group_0.lane_{j}");
     let value = if config.value_stage() { "value_q.q" } else { "value.fixed" };

@@ -1,16 +1,16 @@
 //! Which bus carries what: the ends of paths below the core, as [`super::key`] writes them. The first row that fits
 //! decides.
 
-/// What a bus carries.
+/// The quantity on a bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::wave) enum Quantity {
-    /// A float of the queries' format: what has no row, if it is as wide.
+    /// A float of the queries' format: any bus of its width without a row.
     Port,
-    /// Of the keys'.
+    /// A float of the keys' format.
     Key,
-    /// Of the values'.
+    /// A float of the values' format.
     PortValue,
-    /// Of the results'.
+    /// A float of the results' format.
     Result,
     /// A value in a float lane.
     Value,
@@ -26,7 +26,7 @@ pub(in crate::wave) enum Quantity {
     Natural,
     /// The score, or FA2's maximum, in log2 units.
     Score,
-    /// What is added to a score, natural units.
+    /// The bias of a score, natural units.
     Bias,
     /// Distance of score and maximum, in log2 units.
     Distance,
@@ -42,9 +42,9 @@ pub(in crate::wave) enum Quantity {
     Argument,
     /// `log2(1 + 2^-t)`.
     Tail,
-    /// What is left of the hold rule's budget, as a fraction of all of it.
+    /// The rest of the hold rule's budget, as a fraction of all of it.
     Room,
-    /// What `-floor(x) - 1` has to reach, in log2 units.
+    /// The limit of `-floor(x) - 1`, in log2 units.
     Limit,
     /// FA2's running sum l.
     Sum,
@@ -66,7 +66,7 @@ pub(in crate::wave) enum Quantity {
 
 use Quantity::*;
 
-/// End of a path, and what its bus carries.
+/// End of a path, and the quantity on its bus.
 pub(in crate::wave) type Row = (&'static str, Quantity);
 
 /// The fused dot product.

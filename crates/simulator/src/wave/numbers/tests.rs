@@ -41,7 +41,8 @@ fn every_wide_bus_is_a_number_or_known_as_bits() {
     assert!(unknown.is_empty(), "{unknown:#?}");
 }
 
-/// What has no row counts as a float of the format by its width alone, so nothing else may have that width here.
+/// A bus without a row is decoded as a float of the format by its width alone. So no other quantity may have that
+/// width.
 #[test]
 fn only_floats_of_the_format_have_no_row() {
     use Quantity::{Accumulator, Bias, Inner, Key, Port, PortValue, Result, Weight};
