@@ -27,7 +27,7 @@ pub(super) struct LiteInputs {
     pub bready: bool,
     /// `araddr`, in bytes, where `arvalid`.
     pub ar: Option<u64>,
-    /// The host takes what it reads.
+    /// The host accepts read data.
     pub rready: bool,
 }
 

@@ -20,7 +20,7 @@ pub struct LiteAnswer {
     pub access: LiteAccess,
     /// 0: OKAY, 2: SLVERR.
     pub resp: u64,
-    /// Of a read.
+    /// Data of a read.
     pub data: u64,
     /// Cycle in which the answer was taken.
     pub cycle: u64,

@@ -22,7 +22,7 @@ pub struct WrapperRun {
     pub first_results: Vec<u64>,
     /// Cycle in which the last beat of each block's last key was taken.
     pub last_keys: Vec<u64>,
-    /// Registers at the end, by name; those that a configuration does not have are absent.
+    /// Registers at the end, by name; absent ones are left out.
     pub registers: BTreeMap<String, u64>,
     /// Single comparisons made.
     pub comparisons: u64,
@@ -192,7 +192,7 @@ fn checked(
     Ok(run)
 }
 
-/// The keys of a block, each with what the queries add to its score behind it.
+/// The keys of a block, each followed by the queries' biases.
 fn keys_with_biases(config: &WrapperConfig, block: &WrapperBlock) -> Vec<u64> {
     let (words, queries) = (config.array.core.port_words(), config.array.queries);
     if !config.array.core.bias {
@@ -208,7 +208,7 @@ fn words_of_state(config: &WrapperConfig, state: &PartialState) -> Vec<u64> {
     [state.o.as_slice(), &state.scalars[..scalars]].concat()
 }
 
-/// The packet of states of a block of so many queries; a query without one says so.
+/// The packet of states of a block; a query without a state has a flag that says so.
 fn states(config: &WrapperConfig, block: &WrapperBlock, queries: usize) -> Vec<Beat> {
     let shape = Shape::of(config, Carried::State);
     let state = |query: usize| block.states.get(query).and_then(Option::as_ref);
@@ -227,7 +227,7 @@ fn last_keys(shape: &Shape, expected: &[ExpectedBlock], taken: &[u64]) -> Vec<u6
     expected.iter().map(last).collect()
 }
 
-/// Results and requests against what is expected.
+/// Compares results and requests with their expectations.
 fn compare(
     config: &WrapperConfig,
     bench: &WrapperBench,
@@ -262,7 +262,7 @@ fn compare(
                 }
                 run.comparisons += 2;
             }
-            // Behind a result without a key there is no state.
+            // A result without a key has no state.
             let state = result.state.as_ref().map_or_else(Vec::new, |state| words_of_state(config, state));
             let expected = [result.o.as_slice(), &state].concat();
             let mut got = shape.vector_of(&words);
@@ -310,7 +310,7 @@ fn read_registers(
     Ok(())
 }
 
-/// The counters against what is expected, and their sum against the cycles.
+/// Compares the counters with their expectations, and their sum with the cycles.
 fn counters(expected: &[ExpectedBlock], run: &WrapperRun) -> Result<(), String> {
     let count = |name: RegisterName| run.registers.get(&format!("{name:?}")).copied().unwrap_or(0);
     let total = |of: fn(&ExpectedBlock) -> usize| expected.iter().map(of).sum::<usize>() as u64;
@@ -329,7 +329,7 @@ fn counters(expected: &[ExpectedBlock], run: &WrapperRun) -> Result<(), String> 
     }
     use RegisterName::{Cycles, Keys, StallRequest, StallResult, StallValue, WaitKeys, WaitQueries};
     let parts = [Keys, StallValue, StallResult, StallRequest, WaitKeys, WaitQueries].map(count);
-    // What is left: a cycle in which the array takes a block over, and the way of the last results.
+    // The rest: cycles in which the array takes a block over, and the latency of the last results.
     if parts.iter().sum::<u64>() > count(Cycles) || count(Cycles) > run.cycles {
         return Err(format!("CYCLES {} of {}, parts {parts:?}", count(Cycles), run.cycles));
     }

@@ -1,8 +1,8 @@
 //! The stream wrapper, driven at its ports.
 //!
 //! Sources and sinks pause as they like, a memory answers requests after some cycles, a host writes and reads
-//! registers. Compared with the model: every result, every request, the counters. Checked in every cycle: that what is
-//! offered stays until it is taken.
+//! registers. Results, requests and counters are compared with the model. A check in every cycle: an offer stays
+//! unchanged until it is taken.
 
 mod engine;
 mod lite;

@@ -10,9 +10,9 @@ pub enum Pace {
     Always,
     /// In every second cycle.
     Toggle,
-    /// In cycles by chance, one of so many.
+    /// In random cycles, on average one of this many.
     OneIn(u32),
-    /// Runs of cycles, and pauses of up to so many.
+    /// Runs of cycles, and pauses of up to this length.
     Pauses(u32),
     /// Only in a cycle after one in which the other side was seen: a sink that is ready when it has seen a beat, a
     /// source that offers when it has seen a ready sink.
@@ -61,7 +61,7 @@ impl Side {
         self.on
     }
 
-    /// What the other side did in this cycle.
+    /// Records whether the other side acted in this cycle.
     pub(super) fn saw(&mut self, peer: bool) {
         self.peer = peer;
     }

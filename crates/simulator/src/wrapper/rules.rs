@@ -1,8 +1,8 @@
-//! The rule of every stream and of the register port: what was offered and not taken is still offered, unchanged.
+//! The rule of every stream and of the register port: an offer stays unchanged until it is taken.
 
 use super::engine::{Beat, WrapperInputs, WrapperOutputs};
 
-/// What was offered and not taken: request, result beat, `bresp`, `rdata` and `rresp`.
+/// Pending offers: request, result beat, `bresp`, `rdata` and `rresp`.
 type Waiting = (Option<u64>, Option<Beat>, Option<u64>, Option<(u64, u64)>);
 
 /// The offers of the cycle before that have not been taken.
@@ -12,7 +12,7 @@ pub(super) struct WrapperRules {
 }
 
 impl WrapperRules {
-    /// What a cycle offers, against what waited before it.
+    /// Compares the cycle's offers with the pending ones.
     ///
     /// # Errors
     /// An offer that changed.
@@ -31,7 +31,7 @@ impl WrapperRules {
         }
     }
 
-    /// What is left waiting after the cycle.
+    /// Stores the offers that stay pending after the cycle.
     pub(super) fn advance(&mut self, inputs: &WrapperInputs, outputs: &WrapperOutputs) {
         let lite = &outputs.lite;
         self.waiting = (

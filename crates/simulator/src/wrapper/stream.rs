@@ -34,7 +34,7 @@ pub struct Paces {
 }
 
 impl Paces {
-    /// Nothing pauses, and a value's first beat comes so many cycles after its request.
+    /// Nothing pauses, and the memory answers a request after `memory` cycles.
     pub fn free(memory: u64) -> Self {
         let pace = Pace::Always;
         Paces { q: pace, k: pace, v: pace, s: pace, vreq: pace, o: pace, lite: pace, memory }
@@ -56,9 +56,9 @@ impl Paces {
 pub struct WrapperDrive {
     /// Both sides of every stream.
     pub paces: Paces,
-    /// Of what paces leave to chance, and of what idle inputs carry.
+    /// Seed of random paces, and of noise on idle inputs.
     pub seed: u64,
-    /// What computes the cycles.
+    /// The engine of the hardware.
     pub engine: RtlEngine,
 }
 
@@ -75,7 +75,7 @@ impl Source {
         Source { side: Side::new(pace, seed), beats: VecDeque::new(), offered: false }
     }
 
-    /// What it offers in a cycle: beats have a first cycle.
+    /// The offer of a cycle: a beat has a first cycle.
     fn offer(&mut self, cycle: u64) -> Option<Beat> {
         let acts = self.side.acts();
         let due = self.beats.front().is_some_and(|(from, _)| *from <= cycle);
@@ -199,7 +199,7 @@ impl<'a> WrapperBench<'a> {
         self.rules = WrapperRules::default();
     }
 
-    /// Shows a settled cycle. What an observer cannot write ends the run in the next cycle.
+    /// Passes a settled cycle to the observers. An observer's write error ends the run in the next cycle.
     fn observe(&mut self) {
         for observer in &mut self.observers {
             let running = self.engine.running();
@@ -210,7 +210,7 @@ impl<'a> WrapperBench<'a> {
         }
     }
 
-    /// Forgets what has not been streamed, and what came out.
+    /// Drops queued beats and results.
     pub fn clear(&mut self) {
         for source in [&mut self.q, &mut self.k, &mut self.v, &mut self.s] {
             source.beats.clear();

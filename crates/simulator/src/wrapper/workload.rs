@@ -1,4 +1,4 @@
-//! What is streamed through a wrapper, and what the model says of it.
+//! Stimulus of a wrapper, and the model's expectations.
 
 use flashd_golden::{Action, Head, Model, PartialState, QueryResult};
 use flashd_spec::bits::ones;
@@ -12,7 +12,7 @@ pub enum Mask {
     None,
     /// Those up to its place.
     Causal,
-    /// The last so many of these.
+    /// The last of these, up to this number.
     Window(u64),
 }
 
@@ -27,8 +27,8 @@ pub struct WrapperBlock {
     pub v: Vec<u64>,
     /// For cores with masks: keys that no query sees; those for which nothing is said are seen.
     pub padding: Vec<bool>,
-    /// For cores with a bias: what each query of the array adds to the score of each key, `[keys, queries]` encodings, as many queries as
-    /// the array has.
+    /// For cores with a bias: `[keys, queries]` encodings, the bias of each key's score for each query of the array, absent queries
+    /// included.
     pub biases: Vec<u64>,
     /// For cores with partial results: the state that each query starts from; none for all when empty.
     pub states: Vec<Option<PartialState>>,
@@ -45,13 +45,13 @@ pub struct WrapperWorkload {
     pub mask: Mask,
     /// Register POSITION at the start: place of the first query among the keys.
     pub position: u64,
-    /// Register STRIDE: what is added to the place after each query.
+    /// Register STRIDE: the increment of the place after each query.
     pub stride: u64,
     /// Register LENGTH: keys of a block, 0 for as many as its packet has.
     pub length: u64,
 }
 
-/// What is expected of a block.
+/// Expectations of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpectedBlock {
     /// The results, with steps.
@@ -97,7 +97,7 @@ impl WrapperWorkload {
             });
             let reads = |key: &usize| {
                 results.iter().enumerate().any(|(query, r)| {
-                    // A state is a step before those of the keys.
+                    // A state is a step before the keys' steps.
                     let restores = usize::from(block.states.get(query).is_some_and(Option::is_some));
                     matches!(r.steps[key + restores].action, Action::Load | Action::Update)
                 })
