@@ -1,5 +1,5 @@
-//! Errors of results that are merged from P parts of the keys, on recorded heads, beside those of a core that meets all keys:
-//! `cargo run --release -p flashd-simulator --example split -- FOLDER [EVERY]`. Of the folder's heads every EVERY-th (16) is taken.
+//! Errors of results merged from P parts of the keys, on recorded heads, compared with a core that meets all keys:
+//! `cargo run --release -p flashd-simulator --example split -- FOLDER [EVERY]`. Every EVERY-th head of the folder (default 16) is used.
 
 use flashd_simulator::split::split_results;
 use flashd_simulator::{Reference, Scenario, model_results, prepare};

@@ -10,15 +10,14 @@
 //! | `vector`, `model` | the bit-exact model in vectors, and one step at a time |
 //! | `plain` | FlashAttention-2 in f32 with the same loops |
 //! | `rtl` | the compiled engine on the RTL, driven like Verilator's |
-//! | `beside` | the same with 64 stimuli beside each other, which share the queries |
+//! | `beside` | the same with a batch of 64 stimuli, which share the queries |
 //! | `lockstep` | the compiled engine with the comparison of every cycle |
 //! | `rusthdl` | the reference simulator of the RTL |
 //!
-//! A measurement runs an engine again and again until the window is over (0.3 s unless told); Verilator's bench runs
-//! once. Times are those of a run in the least of the repeated measurements, in seconds of processor time with one
-//! thread and of the clock with more.
-//! `--stream` writes the stream for the bench in `testbench/bench`, and `--verilator` runs that bench on it. The hash is
-//! that of all results; engines whose hashes differ end the program.
+//! A measurement repeats an engine until the window is over (0.3 s by default); Verilator's bench runs once. Times are per run,
+//! the minimum of the repeated measurements: processor seconds with one thread, clock seconds with more. `--stream` writes the
+//! stream for the bench in `testbench/bench`, and `--verilator` runs that bench on it. The hash covers all results; engines whose
+//! hashes differ end the program.
 
 mod measure;
 mod report;

@@ -22,7 +22,7 @@ const ENGINES: [&str; 7] = ["vector", "model", "plain", "rtl", "beside", "lockst
 /// A bench that Verilator has compiled.
 struct Bench {
     program: String,
-    /// Verilator's version, and what the compilation took.
+    /// Verilator's version, and the time of compilation.
     version: String,
     build_seconds: f64,
 }
@@ -99,9 +99,9 @@ impl Options {
     }
 }
 
-/// What an engine took.
+/// The run time of an engine.
 struct Time {
-    /// Of one run: of the processor with one thread, else of the clock.
+    /// Seconds of one run: processor time with one thread, else by the clock.
     seconds: f64,
     /// By the clock.
     clock: f64,
@@ -122,7 +122,8 @@ impl Time {
     }
 }
 
-/// The least time of some measurements, each of as many runs as fill the window, and what the last run gave.
+/// Returns the least time of several measurements, each of enough runs to fill the window, and the last run's
+/// result.
 fn time<T>(options: &Options, mut run: impl FnMut() -> T) -> (Time, T) {
     let processor = || {
         let now = clock_gettime(ClockId::ThreadCPUTime);
@@ -138,7 +139,7 @@ fn time<T>(options: &Options, mut run: impl FnMut() -> T) -> (Time, T) {
         let seconds = if options.threads == 1 { processor() - start } else { clock };
         (seconds, clock, last)
     };
-    // The first run warms up: the second one is not slower than those that follow by much.
+    // The first run warms up; from the second on, times are about the same.
     measure(1);
     let runs = (options.window / measure(1).0).ceil().clamp(1.0, 1e6) as u32;
     let (mut best, mut clock, mut last) = measure(runs);
@@ -155,7 +156,7 @@ fn words(format: Format, vector: &[u64]) -> Vec<u32> {
     let width = format.width() as usize;
     let mut words = vec![0u32; (vector.len() * width).div_ceil(32)];
     for (i, &bits) in vector.iter().enumerate() {
-        // Widths are powers of two up to 32: an element lies in one word.
+        // Widths are powers of two up to 32: no element crosses words.
         words[i * width / 32] |= (bits as u32) << (i * width % 32);
     }
     words
@@ -293,7 +294,7 @@ fn rtl<T: Copy + Into<u64>>(
     let steps = (stream.queries() * stream.keys()) as u64;
     let mut more = json!({ "start_seconds": start, "instructions": instructions });
     match engine {
-        // Of a shorter stream.
+        // Counts of a shorter stream are left out.
         "rusthdl" => {}
         "beside" => more["runs_beside"] = BESIDE.into(),
         _ => more["cycles"] = cycles.into(),

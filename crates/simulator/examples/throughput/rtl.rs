@@ -44,7 +44,7 @@ impl<T> Stream<T> {
     }
 }
 
-/// A design in an engine, in one run or in several beside each other.
+/// A design in an engine, with one run or a batch.
 trait Rtl {
     fn port(&self, name: &str) -> Option<PortPlace>;
     /// Drives a port, with a row of words for each run or none.
@@ -53,7 +53,7 @@ trait Rtl {
     fn drive_words<T: Copy + Into<u64>>(&mut self, port: PortPlace, words: &[T]);
     /// The word of a port that has one, of each run.
     fn read_words(&self, port: PortPlace, words: &mut [u64]);
-    /// Puts the words of a port of one run behind others.
+    /// Appends the words of a port of one run.
     fn read(&self, run: usize, port: PortPlace, words: &mut Vec<u64>);
     fn settle(&mut self);
     fn clock(&mut self);
@@ -235,7 +235,7 @@ struct Bits {
     v_step: Vec<u64>,
 }
 
-/// Runs a stream from reset to its last result, its queries shared out to so many runs beside each other.
+/// Runs a stream from reset to its last result, with its queries divided among a batch of `runs`.
 fn play<T: Copy + Into<u64>>(core: &mut impl Rtl, ports: &Ports, runs: usize, stream: &Stream<T>) -> Played {
     let (runs, keys) = (runs.min(stream.queries()), stream.keys());
     let from = |run: usize| run * stream.queries() / runs;
@@ -267,7 +267,7 @@ fn play<T: Copy + Into<u64>>(core: &mut impl Rtl, ports: &Ports, runs: usize, st
             k[run] = sent.map(|(key, _)| stream.row(&stream.k, key));
             bits.k_valid[run] = sent.is_some();
             bits.k_last[run] = sent.is_some_and(|(_, last)| last);
-            // The query behind the last key of another.
+            // A query is sent in the cycle of the previous query's last key.
             bits.q_valid[run] = bits.k_last[run] && stimulus.query < stimulus.queries.end;
             q[run] = bits.q_valid[run].then(|| stream.row(&stream.q, stimulus.query));
         }
@@ -303,17 +303,17 @@ fn play<T: Copy + Into<u64>>(core: &mut impl Rtl, ports: &Ports, runs: usize, st
     })
 }
 
-/// What an engine gives for a stream: seconds from the configuration to the first cycle, its instructions, and what runs the stream.
+/// An engine ready for a stream: seconds from the configuration to the first cycle, its instructions, and the function that runs it.
 pub struct Player<'a> {
     pub start: f64,
     pub instructions: String,
     pub play: Box<dyn FnMut() -> Played + 'a>,
 }
 
-/// Runs beside each other in the engine for several.
+/// Runs of a batch.
 pub const BESIDE: usize = 64;
 
-/// The compiled engine, alone or with [`BESIDE`] runs, or the reference simulator. `isa` names the vector instructions.
+/// Builds the compiled engine, alone or with [`BESIDE`] runs, or the reference simulator. `isa` names the vector instructions.
 pub fn player<'a, T: Copy + Into<u64>>(
     engine: &str,
     config: &CoreConfig,
