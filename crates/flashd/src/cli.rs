@@ -36,7 +36,7 @@ use flashd_workload::{CausalAlign, ScaleRule, TensorScale};
 use numbers::{SEGMENTS, between, one_of, whole};
 use std::path::PathBuf;
 
-/// The headings under which flags stand, beside those of the options of a core.
+/// Headings of flags, in addition to the headings of a core's options.
 const WHAT: &str = "What to work on";
 const AROUND: &str = "Arrays, split keys, wrappers, units";
 const DATA: &str = "Data";

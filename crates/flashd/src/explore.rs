@@ -28,7 +28,7 @@ pub fn run(args: &ExploreArgs) -> Result<(), Failure> {
     let sets = sets(args)?;
     let mut worker = Worker::new(args.cache.as_deref());
     let mut known = Known::default();
-    // What is missing is said before the work.
+    // Missing tools end the run before the work starts.
     if !args.errors_only {
         known.library = Some(worker.flow(&flow_of(args))?.library.cells.name.clone());
     }
@@ -37,7 +37,7 @@ pub fn run(args: &ExploreArgs) -> Result<(), Failure> {
     for (place, set) in sets.all.iter().enumerate() {
         let errors = error_parts(args, set, usize::MAX);
         compute(&mut worker, &mut known, &errors, (&plan, 2 * place))?;
-        // Of those above the limit nothing more is asked.
+        // Cores above the limit are not measured further.
         let left = left(args, set, &known);
         compute(&mut worker, &mut known, &equal_parts(&left, usize::MAX), (&plan, 2 * place + 1))?;
     }
@@ -63,8 +63,8 @@ pub fn run(args: &ExploreArgs) -> Result<(), Failure> {
     print(&report::text(&exploration, &written))
 }
 
-/// An exploration's parts for other machines: errors and equal scores of some cores at a time, figures of one. Cores above the limit
-/// of the error are measured too, as that is not known yet, and left out of the result.
+/// An exploration's parts for other machines: errors and equal scores of some cores at a time, figures of one. Errors are not known
+/// yet, so cores above the limit are measured too; the result leaves them out.
 pub fn parts(args: &ExploreArgs) -> Result<Vec<Part>, Failure> {
     check(args, None)?;
     let mut parts = Vec::new();
@@ -152,7 +152,7 @@ fn equal_parts(cores: &[CoreConfig], at_once: usize) -> Vec<Part> {
     cores.chunks(at_once).map(|cores| Part::EqualScores { cores: cores.to_vec() }).collect()
 }
 
-/// No core is skipped: what a narrower lane saves is not known before it is mapped.
+/// No core is skipped: only mapping shows the gain of a narrower lane.
 fn measured_parts(args: &ExploreArgs, cores: &[CoreConfig]) -> Vec<Part> {
     let part = |core: &CoreConfig| Part::Measured {
         core: Box::new(core.clone()),
@@ -224,7 +224,7 @@ fn merge(args: &ExploreArgs, sets: &Sets, known: &Known) -> Result<Exploration, 
     Ok(exploration.with_choices())
 }
 
-/// What can be refused before anything is computed.
+/// Refuses invalid arguments before the computation.
 fn check(args: &ExploreArgs, json_file: Option<&Path>) -> Result<(), Failure> {
     // The results may come hours later: find out now where they cannot be written.
     for (flag, path) in [("--svg", args.svg.as_deref()), ("--json", json_file)] {

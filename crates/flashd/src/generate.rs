@@ -30,7 +30,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     }
 }
 
-/// What the arguments select.
+/// The design that the arguments select.
 enum Asked {
     Unit { unit: FormatUnit, format: Format, segments: u32 },
     Designs(Vec<Asking>),

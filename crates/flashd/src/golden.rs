@@ -1,4 +1,4 @@
-//! `flashd golden`: the family of attention algorithms in f64, counted, beside safe softmax.
+//! `flashd golden`: the family of attention algorithms in f64, with counts, compared with safe softmax.
 
 mod report;
 
@@ -14,7 +14,7 @@ use flashd_workload::{AskedVisible, First, ScoreScale, Trace, Visible, load_dir_
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// A head and what its queries see.
+/// A head and its mask.
 struct GoldenHead {
     trace: Trace,
     visible: Visible,
@@ -29,7 +29,7 @@ struct GoldenPoint {
     algorithm: &'static str,
     words: &'static str,
     equation: &'static str,
-    /// Heads whose scores are beyond what it can compute: naive softmax has its limit. The others are counted.
+    /// Heads with scores beyond its domain: naive softmax has a limit. The other heads are counted.
     beyond_its_domain: usize,
     /// Mean distance from safe softmax, in f64, as a fraction of the head's max|v|; none where no head is in its domain.
     mean_error: Option<f64>,
@@ -46,7 +46,7 @@ struct GoldenPoint {
 struct Golden {
     source: String,
     heads: usize,
-    /// Pairs of a query and a key, and those of them that are seen, over all heads.
+    /// Pairs of a query and a key over all heads, and unmasked pairs.
     pairs: u64,
     seen: u64,
     block_rows: usize,
@@ -55,7 +55,7 @@ struct Golden {
     algorithms: Vec<GoldenPoint>,
 }
 
-/// What an algorithm made of a head.
+/// Results of an algorithm on a head.
 struct HeadRun {
     counted: Counts,
     formula: Counts,
@@ -121,7 +121,7 @@ fn list(json: bool) -> Result<(), Failure> {
     print(&format!("{algorithms}\n{equations}"))
 }
 
-/// The heads, and what they are called together.
+/// The heads, and their common name.
 fn heads(args: &GoldenArgs) -> Result<(String, Vec<GoldenHead>), Failure> {
     if let ScoreScale::Value(scale) = args.scale
         && !(scale.is_finite() && scale > 0.0)
@@ -175,7 +175,7 @@ fn heads(args: &GoldenArgs) -> Result<(String, Vec<GoldenHead>), Failure> {
     Ok((source, heads))
 }
 
-/// Refuses what the algorithms do not take, and what would run for minutes.
+/// Refuses sizes that the algorithms do not support, or that would run for minutes.
 fn check_sizes(heads: &[GoldenHead], algorithms: usize) -> Result<(), Failure> {
     let mut products = 0u128;
     for head in heads {

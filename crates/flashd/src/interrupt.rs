@@ -1,4 +1,4 @@
-//! Ctrl-C, and a termination that is asked for: what is under way goes, what has been recorded stays.
+//! Ctrl-C and termination: the run stops, and recorded files stay.
 
 use flashd_simulator::{Cycle, Observer};
 use std::io::{Error, ErrorKind, Result};

@@ -56,13 +56,13 @@ pub mod parts {
     pub use crate::target::Target;
 }
 
-/// The program: reads the process's arguments, runs what they ask for and says how it ended.
+/// The program: parses the process's arguments, runs the command and returns its exit code.
 pub fn main() -> ExitCode {
     ExitCode::from(run(std::env::args_os()))
 }
 
-/// The program with these words, its own name first, for callers that have it inside; returns the exit code. It takes over the signals
-/// of the process.
+/// Runs the program with these words, its own name first, and returns the exit code. For callers that embed it; it takes over the
+/// process's signal handlers.
 pub fn run(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
     let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
     origin::keep(&words);
@@ -119,7 +119,7 @@ impl std::fmt::Display for Refused {
     }
 }
 
-/// From words, the program's name first, to what they ask for.
+/// Parses words, the program's name first.
 fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, Refused> {
     parse_with(&mut cli::command(), words)
 }
@@ -149,11 +149,10 @@ fn ended(result: Result<(), output::Failure>, json: bool) -> u8 {
     }
 }
 
-/// The names of the modules, cores and arrays that a command and its arguments select, or what is wrong with them; none if the
-/// command takes no core.
+/// The names of the modules, cores and arrays that a command and its arguments select; none if the command takes no core.
 ///
 /// # Errors
-/// What the program would print before it ends with 2.
+/// The message that the program would print before it ends with 2.
 pub fn selected<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, String> {
     match parse_again(arguments).map_err(|e| e.to_string())?.command {
         Command::Generate(args) => generate::selected(&args),

@@ -22,7 +22,7 @@ pub fn run(args: &LibertyArgs) -> Result<(), Failure> {
     };
     let texts = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let merged = merge(&texts).map_err(|e| Failure::input(e.to_string()))?;
-    // What is written can be read.
+    // Checks that the merged library can be read.
     let library = Library::from_text(out, &merged).map_err(|e| Failure::input(e.to_string()))?;
     write("--out", out, merged.as_bytes())?;
     let report = Report {

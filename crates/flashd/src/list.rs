@@ -33,7 +33,7 @@ pub fn variants(d: usize) -> Vec<CoreConfig> {
     cores.filter(|core| !shipped.contains(&core.name())).collect()
 }
 
-/// The flags of each datapath, those that ship first, and what it is; then what can be added to any of them.
+/// The flags of each datapath, shipped ones first, and its description; then additions to any datapath.
 fn designs() -> Vec<[String; 2]> {
     let (d, format) = (16, Format::BF16);
     let row = |kind: &Kind| {

@@ -1,4 +1,4 @@
-//! `flashd completions` and `flashd man`: what a shell and `man` want to know of the command line.
+//! `flashd completions` and `flashd man`: the command line for a shell and for `man`.
 
 use crate::cli::{self, CompletionsArgs, ManArgs};
 use crate::output::{Failure, print, unwritable, write};

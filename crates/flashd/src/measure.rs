@@ -1,4 +1,4 @@
-//! Figures of one core or array, with what is going on shown in a bar: for `flashd ppa` and `flashd explore`.
+//! Figures of one core or array, with progress in a bar: for `flashd ppa` and `flashd explore`.
 
 use crate::output::Failure;
 use crate::progress::step;
@@ -32,7 +32,8 @@ pub const GLITCH_CYCLES: usize = 1000;
 /// Cells of a core up to which they are: it takes less than a minute.
 const GLITCH_CELLS: u64 = 250_000;
 
-/// What is simulated: cycles of each stream, and of all streams together with delays; `None` for the default.
+/// Lengths of simulations: cycles of each stream, and of all streams together with delays; `None` for the
+/// default.
 #[derive(Clone, Copy)]
 pub struct Cycles {
     pub each: usize,

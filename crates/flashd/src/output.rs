@@ -1,4 +1,4 @@
-//! What the program says: results, tables, failures.
+//! Output of the program: results, tables, failures.
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 use flashd_chart::Chart;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Why a command did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// What the user gave cannot be used.
+    /// The user's input cannot be used.
     #[error("{0}")]
     Input(String),
     /// A check failed.

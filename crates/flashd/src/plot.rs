@@ -17,8 +17,8 @@ fn domain(function: Function) -> (f64, f64) {
     }
 }
 
-/// A table over its exact function, and the error below. The hardware's result is that of the unit in fp32,
-/// so that the table's own error shows, not a format's rounding.
+/// Draws a table over its exact function, and the error below. The hardware's result is taken in fp32, so
+/// that the table's error is visible, not a format's rounding.
 pub fn table(function: Function, segments: u32) -> Result<String, ChartError> {
     let (lo, hi) = domain(function);
     let compute = unit(function, Format::FP32, segments);

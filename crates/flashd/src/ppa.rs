@@ -12,7 +12,7 @@ use flashd_ppa::figures::Measurements;
 use flashd_ppa::report;
 use std::path::Path;
 
-/// The names of what is measured.
+/// The names of the measured targets.
 pub fn selected(args: &PpaArgs) -> Result<Vec<String>, Failure> {
     Ok(cores::targets(args)?.iter().map(|target| target.name()).collect())
 }
@@ -74,7 +74,7 @@ fn failed(args: &PpaArgs, all: &Measurements) -> Result<(), Failure> {
     )))
 }
 
-/// Makes sure that what is asked for can be written.
+/// Makes sure that the output files can be written.
 fn writable(args: &PpaArgs) -> Result<(), Failure> {
     if let Some(path) = &args.html {
         check_writable("--html", path)?;

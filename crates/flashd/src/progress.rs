@@ -1,7 +1,7 @@
-//! What a command says on standard error while it works: how long it will take, how far it is, and, with `--verbose`, what it does.
+//! Progress on standard error: the expected duration, the share that is done and, with `--verbose`, the current step.
 //!
-//! On a terminal there is a bar from the first moment; elsewhere a line a minute, and one at the start where more than a minute lies ahead.
-//! `--quiet` leaves all of it out: then standard error has nothing but errors.
+//! On a terminal a bar is shown from the start. Elsewhere a line is printed every minute, and one at the start if the work takes more than
+//! a minute. With `--quiet` standard error has nothing but errors.
 
 mod plan;
 
@@ -98,7 +98,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// So many units of work. The template is indicatif's; where nothing is known of the duration, the measured rate tells after some seconds.
+    /// Work of `units` units. The template is indicatif's; without a known duration, the rate is measured over the first seconds.
     pub fn start(units: u64, template: &str) -> Work {
         Work::new(ProgressBar::new(units), template, None)
     }
@@ -181,7 +181,7 @@ fn about(time: Duration) -> String {
     }
 }
 
-/// Says what a bar would show, a line a minute.
+/// Prints the bar's state as a line every minute.
 struct Lines {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -212,8 +212,8 @@ impl Drop for Lines {
     }
 }
 
-/// Says how long the work takes as soon as its rate tells, if nothing has said so before and if that is worth a line. Looks until the first
-/// interval of [`lines`] is over; false where the work has ended by then.
+/// Prints the duration as soon as the rate is known, unless it was printed before or is too short. Polls until the first interval of
+/// [`lines`] is over; returns false if the work has ended by then.
 fn first(
     (bar, forecast): (&ProgressBar, Option<&Forecast>),
     every: Duration,

@@ -80,7 +80,7 @@ pub fn run(args: &PwlArgs) -> Result<(), Failure> {
     print(&text)
 }
 
-/// What is known of a soft cap's table.
+/// Figures of a soft cap's table.
 #[derive(Serialize)]
 struct SoftcapReport {
     cap: f64,

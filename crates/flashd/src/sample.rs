@@ -1,4 +1,4 @@
-//! The attention heads that are part of the program, so that it needs no repository: those of `testbench/data`.
+//! The bundled attention heads, from `testbench/data`, so that the program needs no repository.
 
 use crate::output::Failure;
 use flashd_files::TemporaryFolder;

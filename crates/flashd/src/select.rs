@@ -16,18 +16,17 @@ struct Words<T: Args> {
     flags: T,
 }
 
-/// What `--core` stands for: flags between spaces, which begin with a dash, or a configuration file, whose name may
-/// have spaces.
+/// Parses the argument of `--core`: flags between spaces, which begin with a dash, or a configuration file, whose name may have spaces.
 pub fn parse_flags<T: Args>(text: &str) -> Result<T, Failure> {
     let parsed = match text.starts_with('-') {
         true => Words::try_parse_from(text.split_whitespace()),
         false => Words::try_parse_from([format!("--config={text}")]),
     };
-    // The usage is that of a program that does not exist.
+    // The usage text is dropped: it names a program that does not exist.
     parsed.map(|words| words.flags).map_err(|e| Failure::input(first_paragraph(&e.to_string())))
 }
 
-/// Adds the core that a `--core` stands for, which must not be there yet.
+/// Adds the core of a `--core`, which must not be there yet.
 pub fn add_core(
     all: &mut Vec<CoreConfig>,
     text: &str,
@@ -56,7 +55,7 @@ pub fn configuration(s: &Selection, d_from_data: Option<Lengths>) -> Result<Core
     }
 }
 
-/// Cores of a configuration for so many parts of the keys.
+/// Cores of a configuration for keys in `parts` parts.
 pub fn split(core: &CoreConfig, parts: usize) -> Result<SplitConfig, Failure> {
     let split = SplitConfig::new(core.clone(), parts);
     split.validate().map_err(|e| match e.field {
@@ -113,7 +112,7 @@ impl Selection {
     }
 }
 
-/// What a configuration file describes.
+/// Contents of a configuration file.
 enum InFile {
     Core(CoreFields),
     Array(ArrayConfig<CoreFields>),
@@ -163,7 +162,7 @@ pub fn wrapper(
     Ok(Some(config))
 }
 
-/// What the selected file says about its array, if it is one.
+/// The array of the selected file, if it has one.
 struct ArrayInFile {
     queries: usize,
     key_index_bits: Option<u32>,

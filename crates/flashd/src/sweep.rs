@@ -1,4 +1,4 @@
-//! `flashd sweep`: many commands, on as many machines as there are.
+//! `flashd sweep`: many commands on any number of machines.
 //!
 //! ```text
 //!  GRID.json --plan--> sweep.json: shards --run, one at a time, anywhere--> results/HASH.json --merge--> one JSON

@@ -26,7 +26,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// What the flags select, with `parts` the cores for so many parts of the keys.
+    /// The target that the flags select; with `parts`, split keys of that number of parts.
     pub fn new(flags: &ArrayArgs, parts: Option<usize>) -> Result<Target, Failure> {
         if let Some(parts) = parts {
             if flags.key_index_bits.is_some() {
@@ -83,7 +83,7 @@ impl Target {
         Ok(Layout { name: prefix.top(&layout.name), ..layout })
     }
 
-    /// What a testbench reads inside each of its cores.
+    /// The internal signals that a testbench compares, for each of its cores.
     pub fn inside(&self) -> Result<Vec<Vec<String>>, GenerateError> {
         let design = flashd_hwmodel::build(&self.machine())?;
         inside_expressions(&design, &Inside::of_cores(&design, self.cores().1))
@@ -98,7 +98,7 @@ impl Target {
     }
 
     /// Writes a stream's vectors to `out`; only a core's can come from the model alone, others are always in lock-step.
-    /// `progress` is told of every round. Returns what was streamed, `out`, and the number of lines.
+    /// `progress` is called after every round. Returns the stream's counts, `out`, and the number of lines.
     pub fn stream<W: Write>(
         &self,
         layout: &Layout,

@@ -1,4 +1,4 @@
-//! What an exploration is made of: parts that can be computed anywhere, and what is known when they are done.
+//! Parts of an exploration, which can be computed anywhere, and their results.
 
 use super::points::{Cost, Measured};
 use crate::measure::{Cycles, GLITCH_CYCLES, map, power};
@@ -177,7 +177,7 @@ fn kept<'a, K: PartialEq + Clone, T>(
     Ok(&place.insert((key.clone(), value)).1)
 }
 
-/// What is known of cores, by their names.
+/// Results of cores, by their names.
 #[derive(Default)]
 pub struct Known {
     pub heads: usize,

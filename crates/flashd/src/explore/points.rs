@@ -1,4 +1,4 @@
-//! What is known of every core, and which ones stand out.
+//! The results of every core, and the choice of the best ones.
 
 pub use crate::cli::Cost;
 use flashd_spec::config::{CoreConfig, Design};
@@ -55,7 +55,7 @@ pub struct FormatResult {
     pub choices: Vec<Choice>,
 }
 
-/// What stands out among the cores of a design that meet the clock.
+/// The best cores of a design that meet the clock.
 #[derive(Serialize)]
 pub struct Choice {
     /// Design.
@@ -188,12 +188,12 @@ impl FormatResult {
         })
     }
 
-    /// What its cores have in common.
+    /// The title of its cores: their format.
     pub fn title(&self) -> String {
         self.format.map_or_else(|| "all formats".into(), |format| format.to_string())
     }
 
-    /// What stands out of a design.
+    /// The choice of a design.
     pub fn choice(&self, design: Design) -> Option<&Choice> {
         self.choices.iter().find(|choice| choice.design == design)
     }
@@ -234,8 +234,8 @@ impl FormatResult {
 }
 
 impl Exploration {
-    /// Marks the fronts and names the knees, and sorts the points: by cost, those that miss the clock last; by mean
-    /// error where there is no cost.
+    /// Marks the fronts, names the knees, and sorts the points: by cost, with cores that miss the clock last;
+    /// by mean error where there is no cost.
     pub fn with_choices(mut self) -> Exploration {
         for result in self.formats.iter_mut().chain(&mut self.all_formats) {
             if let Some(cost) = self.cost {

@@ -97,7 +97,7 @@ fn cores(args: &ExploreArgs, asked: &[Format]) -> Result<Vec<CoreConfig>, Failur
     Ok(cores)
 }
 
-/// Cores by formats and scales: in the order of the formats asked for, then in that of the grid.
+/// Groups cores by formats and scales: in the order of the formats in `asked`, then in the order of the grid.
 fn by_encodings(cores: Vec<CoreConfig>, asked: &[Format]) -> Vec<(Encodings, Vec<CoreConfig>)> {
     let mut groups: Vec<(Encodings, Vec<CoreConfig>)> = Vec::new();
     for core in cores {

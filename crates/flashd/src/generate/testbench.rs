@@ -12,7 +12,7 @@ use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// What the vectors are made from.
+/// Parameters of the vectors.
 #[derive(Clone, Copy)]
 pub struct Plan {
     /// Seed of the data.

@@ -81,7 +81,7 @@ fn details(point: &GoldenPoint) -> String {
     for operation in Operation::ALL {
         rows.push(row(operation.name().into(), counted.operations(operation), formula.operations(operation)));
     }
-    // What an algorithm neither does nor should do.
+    // Operations that neither count has.
     rows.retain(|row| row[1] != "0" || row[2] != "0");
     format!(
         "{}: {}\n{}\n{}",

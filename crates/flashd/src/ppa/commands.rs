@@ -14,7 +14,7 @@ pub(super) fn commands(figures: &[CoreFigures]) -> Commands {
 
 /// One command if all was measured alike but for the library, else one for each part and one to join them.
 fn whole(figures: &[CoreFigures]) -> Vec<String> {
-    // What is the same but for the library, with the libraries.
+    // Runs that differ in the library only are joined, with their libraries.
     let mut parts: Vec<(Run, Vec<String>, Vec<&Run>)> = Vec::new();
     for group in groups(figures) {
         let key = Run {

@@ -7,7 +7,7 @@ use flashd_ppa::Target;
 use flashd_spec::config::{ArrayConfig, CoreConfig, D_RANGE};
 use flashd_spec::format::Format;
 
-/// What is asked for: cores, each followed by its arrays, and the arrays named as such.
+/// The selected targets: cores, each followed by its arrays, and the arrays selected explicitly.
 pub(super) fn targets(args: &PpaArgs) -> Result<Vec<Target>, Failure> {
     if let Some(twice) = args.queries.iter().enumerate().find(|(i, n)| args.queries[..*i].contains(n)) {
         return Err(Failure::input(format!("--queries: {} is there twice; name each number once", twice.1)));
@@ -59,8 +59,8 @@ fn named(text: &str, outer: &Selection) -> Result<Target, Failure> {
     Ok(array.map_or(Target::Core(core), Target::Array))
 }
 
-/// The cores asked for without their flags in quotes; by default the shipped ones but for those that follow the paper to the
-/// letter.
+/// The cores selected without their flags in quotes. By default the shipped ones, except cores that follow the
+/// paper to the letter.
 fn cores(args: &PpaArgs) -> Result<Vec<CoreConfig>, Failure> {
     let s = &args.selection;
     let (d, format) = (s.fields.get("d"), s.fields.get("format"));

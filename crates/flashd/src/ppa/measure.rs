@@ -13,7 +13,7 @@ use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Tools};
 use indicatif::ProgressBar;
 use std::path::Path;
 
-/// What is going to be measured.
+/// Measurements to come.
 pub(super) struct Plan<'a> {
     args: &'a PpaArgs,
     targets: Vec<Target>,
@@ -123,7 +123,7 @@ fn one(
     Ok(figures)
 }
 
-/// A run with what its power figures are made with.
+/// Adds the parameters of the power figures to a run.
 fn described(args: &PpaArgs, run: Run) -> Run {
     match args.cycles {
         0 => run,
@@ -131,7 +131,7 @@ fn described(args: &PpaArgs, run: Run) -> Run {
     }
 }
 
-/// A folder without where it lies on this machine.
+/// A folder without its location on this machine.
 fn folder_name(folder: &Path) -> String {
     let name = if folder.is_absolute() { folder.file_name().map(Path::new) } else { None };
     name.unwrap_or(folder).display().to_string()

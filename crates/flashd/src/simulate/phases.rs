@@ -147,7 +147,7 @@ impl Sent<'_> {
 
 impl Observer for Sent<'_> {
     fn cycle(&mut self, cycle: &Cycle) -> io::Result<()> {
-        // Of a wrapper cycles are counted: each beat of a key takes at least one.
+        // A wrapper counts cycles instead of keys: each beat of a key takes at least one.
         self.waiting += u64::from(cycle.frame.is_none() || cycle.takes_key());
         if self.waiting == TOGETHER {
             self.phases.inc(std::mem::take(&mut self.waiting));

@@ -13,8 +13,8 @@ use flashd_spec::machine::Machine;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-/// A run with the observers that the flags ask for: vectors, waves, pipeline chart, and the bar. `pipeline` makes the chart of a window
-/// of cycles. The files are completed after a divergence, too.
+/// Runs with the observers that the flags select: vectors, waves, pipeline chart, and the bar. `pipeline` makes the chart of a range of
+/// cycles. The files are completed after a divergence, too.
 pub fn recorded<R>(
     args: &SimulateArgs,
     machine: &Machine,
@@ -91,8 +91,7 @@ impl Recording {
         Ok(Recording { waves, keys, interruptible, files, chart })
     }
 
-    /// Completes the files; `pipeline` makes the chart of a window of cycles. After a divergence too: the wave is what one
-    /// looks at then.
+    /// Completes the files, also after a divergence, when the wave is needed most; `pipeline` makes the chart of a range of cycles.
     fn finish(
         mut self,
         pipeline: impl FnOnce(&PipelineRecorder, RangeInclusive<u64>) -> Pipeline,

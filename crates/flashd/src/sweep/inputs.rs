@@ -11,13 +11,13 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where an image made from the recipes in `container` says what it was made from.
+/// The file in which an image made from the recipes in `container` has their hash.
 const CONTAINER: &str = "/etc/flashd-container";
 
 /// By name: SHA-256 of the `program`, of names and contents of the `data`, of the `library`; versions of tools; the `container`'s recipe.
 pub type Inputs = BTreeMap<String, String>;
 
-/// What a shard reads, as its command names it.
+/// Inputs of a shard, as its command names them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reads {
     /// Folders of heads; the bundled heads are part of the program.
@@ -33,7 +33,7 @@ pub struct Reads {
 pub struct Lookup(Inputs);
 
 impl Lookup {
-    /// What a shard of a kind depends on, here and now.
+    /// Versions of everything that a shard of a kind depends on, on this machine.
     ///
     /// # Errors
     /// Names a tool, a folder or a library that is missing.

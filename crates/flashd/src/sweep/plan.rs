@@ -17,12 +17,12 @@ use std::path::PathBuf;
 /// Most shards of a sweep.
 const MOST: usize = 1_000_000;
 
-/// What was planned.
+/// Summary of a plan.
 #[derive(Serialize)]
 struct Planned {
     sweep: PathBuf,
     shards: usize,
-    /// Those that have a result already.
+    /// Shards with a result.
     done: usize,
     kinds: BTreeMap<String, usize>,
     /// Results that were cut off or changed, and have been removed.

@@ -30,7 +30,7 @@ pub struct Work {
     /// The core, by its flags or its configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<Value>,
-    /// What the command reads.
+    /// Inputs of the command.
     #[serde(flatten)]
     pub reads: Reads,
     pub inputs: Inputs,
@@ -86,7 +86,7 @@ const PLAN: &str = "sweep.json";
 const RESULTS: &str = "results";
 
 impl Sweep {
-    /// Writes the plan; results that are there stay, and those of shards that are planned again count.
+    /// Writes the plan. Existing results stay, and are valid for shards that are planned again.
     pub fn write(&self) -> Result<(), Failure> {
         let results = self.folder.join(RESULTS);
         flashd_files::create_folder(&results).map_err(|e| unwritable("--out", &results, e))?;

@@ -156,7 +156,7 @@ fn all_formats_have_one_front_and_one_reference() {
     // Each is on the front of its design, as all but one are within one format, too.
     assert_eq!(costs(&all.points, |p| p.on_front), [2.0, 2.5, 3.0, 4.0, 8.0]);
     assert_eq!(costs(&all.points, |p| p.on_design_front), [2.0, 2.5, 3.0, 4.0, 8.0, 9.0]);
-    // Of int8 one is as accurate as the reference in bf16; in int8 all are as accurate as int8's.
+    // One int8 core is as accurate as the reference in bf16; all are as accurate as the reference in int8.
     assert_eq!(costs(&all.points, |p| p.as_accurate_as_reference), [4.0, 8.0, 9.0]);
     let formats: Vec<String> = all.points.iter().map(|p| p.format.unwrap().to_string()).collect();
     assert_eq!(formats, ["int8", "bf16", "int8", "int8", "bf16", "bf16"]);
