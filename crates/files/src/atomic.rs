@@ -61,8 +61,8 @@ impl AtomicFile {
         !matches!(self.target, Target::Name { .. })
     }
 
-    /// A second handle to write by, for writers that own what they write to; the content written through it
-    /// and through `self` must not be mixed.
+    /// A second handle, for writers that own their output. Contents written through it and through `self` must not be
+    /// mixed.
     ///
     /// # Errors
     /// If the system has no handle left.

@@ -1,5 +1,5 @@
-//! Temporary files and folders that can be told from those of other programs, and, by a lock, those that somebody
-//! still writes from those that a killed run has left.
+//! Temporary files and folders with names unlike those of other programs. A lock distinguishes files in
+//! use from leftovers of killed runs.
 //!
 //! The lock is the system's, on the open file or folder: it goes when the process ends, however it ends. Where a file
 //! system has no locks nothing is cleaned up.
@@ -106,7 +106,7 @@ pub fn discard_folder(path: &Path) {
     }
 }
 
-/// Locks what was just created. No, if somebody who cleans up was faster, and has removed it or is about to.
+/// Locks a newly created file. False if another process is cleaning up, and has removed it or is about to.
 fn holds(file: &File, path: &Path) -> bool {
     match file.try_lock() {
         Ok(()) => path.exists(),
@@ -139,8 +139,7 @@ fn remove(path: &Path, folder: bool) {
     let _ = if folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
 }
 
-/// Removes every temporary file and folder of this process: before it ends without ending what it has begun. None is
-/// begun from then on: who tries waits.
+/// Removes every temporary file and folder of this process, before it ends early. Later attempts to create one wait forever.
 pub fn remove_temporaries() {
     let live = entered(&LIVE);
     for path in live.iter() {
@@ -190,11 +189,11 @@ mod tests {
     fn what_nobody_holds_goes_and_what_somebody_holds_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        // Of killed runs: nobody has a lock.
+        // Files of killed runs: nobody holds a lock.
         std::fs::write(path(".flashd-dead01.tmp"), "half").unwrap();
         std::fs::create_dir(path(".flashd-dead02.tmp")).unwrap();
         std::fs::write(path(".flashd-dead02.tmp/half"), "half").unwrap();
-        // Of a run that goes on, and of others.
+        // Files of a live run, and of other programs.
         std::fs::write(path(".flashd-live01.tmp"), "half").unwrap();
         let held = File::open(path(".flashd-live01.tmp")).unwrap();
         held.try_lock().unwrap();
@@ -235,7 +234,7 @@ mod tests {
         assert_eq!(names(folder.path()), ["made"]);
     }
 
-    /// A program that is being started has the files of its parent until it runs, and locks are those of files.
+    /// A child process inherits open files until it runs, and locks belong to open files.
     #[test]
     fn what_is_complete_is_not_locked_though_a_program_is_being_started() {
         let folder = tempfile::tempdir().unwrap();

@@ -77,9 +77,8 @@ impl Model {
         })
     }
 
-    /// [`Model::run`] that hands over the steps as they are computed, and keeps none: `take` gets the next steps of each query, a piece
-    /// of the keys at a time. Queries run in parallel and should see the same keys. Returns `None` after `take`
-    /// returned false.
+    /// [`Model::run`] that passes on the steps as they are computed, and keeps none: `take` gets the next steps of each query for a
+    /// range of keys. Queries run in parallel and should see the same keys. Returns `None` after `take` returned false.
     ///
     /// # Panics
     /// As [`Model::run`].

@@ -1,7 +1,7 @@
 //! Work on the threads of the current rayon pool.
 //!
-//! What is done comes as `dyn`, and is large enough that the call does not count. So rayon's machinery, which is larger than most of what
-//! it runs, is compiled once for each type of element and not for each kernel of each core.
+//! Jobs are `dyn`, and so large that the call costs nothing. So rayon's machinery, which is larger than most jobs, is compiled once for
+//! each type of element and not for each kernel of each core.
 
 use rayon::prelude::*;
 

@@ -11,8 +11,8 @@ pub(crate) struct Rounder<C> {
     dropped: u32,
     /// Largest finite number.
     max: C,
-    /// Magnitudes below this underflow. It is the smallest normal number with gradual underflow; with flushing it is half an ulp
-    /// of a p-bit significand below that, from where on numbers round up to it.
+    /// Magnitudes below this underflow. With gradual underflow it is the smallest normal number. With flushing it is half an ulp
+    /// of a p-bit significand below that: numbers from there on round up to the smallest normal number.
     small: C,
     /// Adding and subtracting this rounds a small magnitude to a multiple of the smallest subnormal.
     magic: C,

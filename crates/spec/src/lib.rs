@@ -1,8 +1,8 @@
 //! The common ground of the bit-exact model and the hardware, and nothing else: formats, configurations, the widths and constants that follow from them, and the
 //! coefficients of the tables. No datapath arithmetic is here.
 //!
-//! The model (`flashd-golden`) depends on this crate and not on the crate that describes the hardware, so they agree only if both compute the same. What they
-//! share is checked separately: coefficients by the errors of the fits (`flashd pwl`), formats against the `half` crate, configurations by the errors of whole
+//! The model (`flashd-golden`) depends on this crate and not on the crate that describes the hardware, so they agree only if both compute the same. Shared
+//! parts are checked separately: coefficients by the errors of the fits (`flashd pwl`), formats against the `half` crate, configurations by the errors of whole
 //! cores against attention in f64.
 //!
 //! ```
@@ -28,7 +28,7 @@
 pub mod config;
 pub mod format;
 
-// What can be generated and simulated, and its ports.
+// The machines that can be generated and simulated, and their ports.
 pub mod machine;
 pub mod ports;
 

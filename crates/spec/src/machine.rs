@@ -1,4 +1,4 @@
-//! Everything that can be generated and simulated: a core, and what is made of cores.
+//! Everything that can be generated and simulated: cores, and machines made of cores.
 
 use crate::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig, WrapperConfig};
 use crate::numerics::Numerics;
@@ -47,8 +47,8 @@ impl Machine {
         }
     }
 
-    /// Cycles from the acceptance of a query's last key to its result, in an array to the first result of the block. A wrapper's are
-    /// those of its array: its streams may stall.
+    /// Cycles from the acceptance of a query's last key to its result, in an array to the first result of the block. A wrapper has
+    /// its array's latency: its streams may stall.
     pub fn latency(&self) -> u32 {
         match self {
             Machine::Core(config) => Numerics::new(config).latency(),

@@ -102,7 +102,8 @@ pub struct Numerics {
     pub product: Format,
     /// Set if every product and sum of the dot product is rounded to the format.
     pub rounded_dot: bool,
-    /// Fraction bits of the fused dot product's terms beyond the natural score's. They keep the rms of d rounding errors near that of a single one.
+    /// Fraction bits of the fused dot product's terms beyond the natural score's. They keep the rms of d rounding errors near the error of
+    /// a single rounding.
     pub dot_guard: u32,
     /// Octave bits of base-2 arguments.
     pub octave_bits: u32,
@@ -357,8 +358,8 @@ impl Numerics {
         u32::from(self.log_reference && !self.scales_in_lane)
     }
 
-    /// Significand bits of a fixed-point accumulator that FA2 multiplies by 1/l; the rest is dropped. In lanes with one multiplier the last of these bits is
-    /// set to 1, the middle of what is dropped: this removes the bias without a larger error.
+    /// Significand bits of a fixed-point accumulator that FA2 multiplies by 1/l; the rest is dropped. In lanes with one multiplier the last
+    /// of these bits is set to 1, the middle of the dropped interval: this removes the bias without a larger error.
     pub fn kept_significand(&self) -> u32 {
         let Formats { v, o, .. } = self.formats;
         match self.scales_in_lane {

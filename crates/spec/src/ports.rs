@@ -79,7 +79,7 @@ pub struct PortRow {
     pub compared: Option<Compared>,
     /// Its words in a machine.
     words: fn(&Machine) -> Words,
-    /// What it carries, and when.
+    /// Its contents and timing.
     pub meaning: &'static str,
 }
 
@@ -115,7 +115,7 @@ impl Port {
     }
 
     /// The ports of a state's scalars, in the order of [`CoreConfig::state_scalars`](crate::config::CoreConfig::state_scalars): of the
-    /// state that comes in, and of the one that goes out.
+    /// input state and of the output state.
     pub fn state_scalars(machine: &Machine) -> Vec<[Port; 2]> {
         let port = |prefix: &str, name: &str| {
             let port = Port::of_name(&format!("{prefix}{name}"));

@@ -6,9 +6,9 @@
 //! kept        h <- h (1 - w)      1 - w = 1 / (1 + e^x) = e^(L_old - L_new)
 //! ```
 //!
-//! Both updates mirror H's own recurrence, so `H <= h <= beta` after every key, and the error is at most `2 max|v| beta / (1 + beta)` for any scores and any
-//! number of keys. The reserve c limits one key to `2^-c` of the budget that is left, so that a few large keys do not use up what many small ones could. The
-//! bound does not depend on c.
+//! Both updates mirror H's recurrence, so `H <= h <= beta` after every key. The error is at most `2 max|v| beta / (1 + beta)` for any
+//! scores and any number of keys. The reserve c limits one key to `2^-c` of the remaining budget, so that a few large keys leave room for
+//! many small ones. The bound does not depend on c.
 
 use super::hold::HoldRule;
 use super::row::sigmoid;

@@ -117,8 +117,8 @@ pub fn flash_attention2_counted(problem: &Problem, blocks: Blocks) -> Counted {
     streamed(problem, blocks, problem.d + 2, |d| Lazy(Running::new(d)))
 }
 
-/// Counts of [`flash_attention2_counted`], with P and R of [`Sizes`]: for each of P `2 d + 1` products, `d + 3` sums, a maximum and two exponentials; for each
-/// of R d quotients.
+/// Counts of [`flash_attention2_counted`], with P and R of [`Sizes`]: P times `2 d + 1` products, `d + 3` sums, a maximum and two exponentials; R times d
+/// quotients.
 pub fn flash_attention2_formula(sizes: &Sizes) -> Counts {
     let Sizes { d, seen: p, seeing: r, .. } = *sizes;
     let operations = [
@@ -167,9 +167,9 @@ impl State for FlashD {
 /// `w_i = sigmoid(s_i - s_{i-1} + ln w_{i-1})`, `o_i = o_{i-1} + (v_i - o_{i-1}) w_i`, result `o_N`.
 /// The log-sum-exp is `s_N - ln w_N`.
 ///
-/// `ln w` is computed as `-softplus(-x)` from the sigmoid's argument, not as the logarithm of a weight that may have underflowed, so that scores 1e12 apart are
-/// safe, and one masked by -1e38 among any others. The recurrence adds differences of neighbouring scores: scores of both signs of magnitude S lose what is
-/// below `2^-106 S`.
+/// `ln w` is computed as `-softplus(-x)` from the sigmoid's argument, not as the logarithm of a weight that may have underflowed. So scores
+/// 1e12 apart are safe, and so is a score of -1e38 for a masked key among any others. The recurrence adds differences of neighbouring
+/// scores: scores of both signs of magnitude S lose everything below `2^-106 S`.
 pub fn flash_d(s: &[f64], v: &[f64], d: usize) -> Row {
     of_scores(FlashD::new(d), s, v)
 }

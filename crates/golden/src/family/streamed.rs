@@ -1,5 +1,5 @@
-//! Queries resident, keys and values streamed: the loop order of FlashAttention-2 and of this project's cores and arrays. [`State`] is what a query keeps while
-//! the keys pass.
+//! Queries resident, keys and values streamed: the loop order of FlashAttention-2 and of this project's cores and arrays. [`State`] is the
+//! state of a query between keys.
 
 use super::counts::{Counts, Operation, Tensor};
 use super::machine::Machine;
@@ -74,8 +74,8 @@ pub(super) fn divided(machine: &mut Machine, sum: Vec<f64>, weight: f64, max: f6
     Row::of_sums(sum, weight, max)
 }
 
-/// Counts of a streamed algorithm, given its operations (products and sums among them) beside those of the scores. With `T_r = ceil(queries / B_r)` blocks of
-/// queries, accesses are `2 queries d + 2 T_r keys d`, plus `queries keys` of a mask.
+/// Counts of a streamed algorithm: the scores' operations plus `operations` (products and sums among them). With
+/// `T_r = ceil(queries / B_r)` blocks of queries, accesses are `2 queries d + 2 T_r keys d`, plus `queries keys` of a mask.
 pub(super) fn streamed_formula(sizes: &Sizes, operations: &[(Operation, u64)]) -> Counts {
     let Sizes { queries, keys, d, blocks, .. } = *sizes;
     let passes = queries.div_ceil(blocks.rows as u64);

@@ -81,8 +81,7 @@ impl VectorModel {
         self.run_monitored(head, Monitor::default())
     }
 
-    /// [`VectorModel::run`] that shows steps and progress to a monitor. What the monitor does not ask for costs
-    /// nothing.
+    /// [`VectorModel::run`] that passes steps and progress to a monitor. Unused parts of the monitor cost nothing.
     ///
     /// # Panics
     /// As [`VectorModel::run`].

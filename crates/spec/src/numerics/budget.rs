@@ -43,8 +43,8 @@ impl BudgetNumerics {
         self.register + 1
     }
 
-    /// Width of the limit: a key is held if `-F - 1 >= limit`. The limit is `b + c` with the whole budget left, and grows with the leading zeros of what is
-    /// left.
+    /// Width of the limit: a key is held if `-F - 1 >= limit`. The limit is `b + c` with the whole budget, and grows with the leading zeros
+    /// of the remaining budget.
     pub fn limit_bits(&self) -> u32 {
         bits_for((self.exponent + self.reserve + self.register + 1).into())
     }
