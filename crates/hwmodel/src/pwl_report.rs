@@ -35,7 +35,7 @@ pub struct TableReport {
 /// Octaves over which a table's errors are measured: far into the tail.
 const OCTAVES_EXAMINED: u32 = 30;
 
-/// The table of a function with `segments` segments. That of the reciprocal follows from the format's precision alone.
+/// The table of a function with `segments` segments. The reciprocal's table depends on the format's precision alone.
 pub fn table_for(function: Function, segments: u32, format: Format) -> std::sync::Arc<Table> {
     match function {
         Function::Reciprocal => ReciprocalNumerics::new(format.precision()).table,

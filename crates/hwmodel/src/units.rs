@@ -99,8 +99,7 @@ pub struct FormatFunction {
 }
 
 impl FormatUnit {
-    /// Whether the unit has a table whose number of segments can be chosen. That of the reciprocal follows from the
-    /// format.
+    /// Whether the unit has a table whose number of segments can be chosen. The format determines the reciprocal's.
     pub fn has_segments(self) -> bool {
         matches!(self, FormatUnit::Sigmoid | FormatUnit::Softplus | FormatUnit::Ln | FormatUnit::Exp)
     }

@@ -3,7 +3,7 @@
 //! It follows from the design alone, so that the writer of vectors, the emitted testbench and the C++ harness cannot
 //! disagree. A vector file is text for `$readmemh`: a comment with [`Layout::fields_text`], one line of hexadecimal
 //! digits a cycle, and the end mark, a line of `f` only. A line has every port but `clk` in the order of the port list,
-//! each in as many digits as its bits need; element 0 of a vector is lowest. Values that are expected inside the cores
+//! each in its width in hexadecimal digits; element 0 of a vector is lowest. Values that are expected inside the cores
 //! may follow ([`Quantity`]): for each quantity one bit a core that says whether it is compared, and one value a core.
 //! Quantities that are compared in every cycle have no such bits.
 

@@ -249,8 +249,7 @@ impl Table {
         Table { failed: 0 }
     }
 
-    /// A check that passes if it ends with success. Its last line that begins with TEST or cocotb, or its exit status, is
-    /// what is printed.
+    /// A check that passes if it ends with success. Prints its last line that begins with TEST or cocotb, or its exit status.
     fn line(&mut self, name: &str, kind: &str, scope: &str, check: impl Fn() -> Outcome<Said>) -> Outcome {
         self.judge(name, kind, scope, check, Said::ok)
     }

@@ -47,8 +47,8 @@ pub fn gradual_exponent<W: Word>(fmt: Format, exponent: &W, significand: &W) -> 
 
 /// Rounds to nearest even and packs; overflow saturates to the largest finite number.
 ///
-/// With subnormals, the significand is first shifted right to the subnormal quantum. Without, it is rounded to `p`
-/// bits with the exponent unbounded, and what is then below the smallest normal becomes zero with its sign.
+/// With subnormals, the significand is first shifted right to the subnormal quantum. Without, it is rounded to `p` bits with an
+/// unbounded exponent; then results below the smallest normal become zero with their sign.
 pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
     let p = fmt.precision();
     let f = fmt.fraction_bits;
@@ -56,8 +56,8 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
     let exponent_bits = x.exponent.width().max(fmt.exponent_bits + 1) + 1;
     let exponent = x.exponent.sext(exponent_bits).label(|| "exponent_signed".into());
     let gradual = fmt.subnormals == Subnormals::Supported && !x.aligned;
-    // At least one bit below the kept ones is the guard. A shift to the quantum collects what it drops in the last bit, which
-    // must not be the guard.
+    // At least one bit below the kept ones is the guard. A shift to the quantum collects the dropped bits in the last bit, which must
+    // not be the guard.
     let n = x.significand.width().max(p + 1 + u32::from(gradual));
     let significand = x.significand.append_zeros(n - x.significand.width());
 

@@ -8,8 +8,8 @@
 //! | `active` | core b has a query of that block |
 //! | `sending` | bit b: if a block ended now, its first result would come while result b + 1 of the last block waits |
 //!
-//! `filled` and `active` have a bit for each core, `sending` for each core but the first. The ones come first, so each
-//! of them says how many there are without a counter.
+//! `filled` and `active` have a bit for each core, `sending` for each core but the first. The ones come first: each
+//! register is a unary count, without a counter.
 
 use super::LowFunction;
 use crate::function;

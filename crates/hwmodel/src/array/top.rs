@@ -27,7 +27,7 @@ pub struct ArrayInputs<'a> {
     pub q_last: Wire,
     /// With masks: the place in the block of the first key that the query sees.
     pub q_from: Option<Wire>,
-    /// With masks: the place of the first key behind those.
+    /// With masks: the place after the last key that the query sees.
     pub q_to: Option<Wire>,
     /// With partial results: the place in the block of the query that a state belongs to.
     pub k_index: Option<Wire>,

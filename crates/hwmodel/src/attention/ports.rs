@@ -15,7 +15,7 @@ pub struct OpenInputs {
 }
 
 impl OpenInputs {
-    /// Those of a valid machine.
+    /// Opens the inputs of a valid machine.
     pub fn new(bench: &mut Module, machine: &Machine) -> OpenInputs {
         let mut open = |(words, bits)| bench.opens(words, bits);
         let wires =
@@ -67,7 +67,7 @@ impl Index<Port> for OpenInputs {
 fn reserve(m: &mut Module) {
     for row in &PORTS {
         if row.port == Port::O {
-            // Of a core that hands out accumulators.
+            // Ports of a core that hands out accumulators.
             m.reserve_ports(&["o_done", "o_scale"]);
         }
         m.reserve_ports(&[row.name]);

@@ -6,10 +6,11 @@
 //!  u  m 2^-(WM - 1) 2^-right              the smaller one of w and 1 - w
 //! ```
 //!
-//! The multiplier takes `v - o` in v's places, which are as many as a result needs. If the difference were cut there, o would come to rest up to a place of v beside
-//! the mean of many keys, because each key moves it by less than that. So the difference is dithered: a threshold, the same for all lanes, changes from step to
-//! step, and the difference is rounded up as often as o's fraction below v's places says. The threshold is the lowest bits of x: L, the logarithm of a sum of many
-//! keys, has more fraction bits than the tables use. Because `u <= 1/2`, the result is between o and v or half a place of v beyond one of them.
+//! The multiplier takes `v - o` in v's places, which are as many as a result needs. If the difference were truncated there, o would
+//! stagnate up to one place of v away from the mean of many keys, because each key moves it by less than that. So the difference is
+//! dithered: a threshold, the same for all lanes, changes from step to step. The difference is rounded up with a frequency equal to o's
+//! fraction below v's places. The threshold is the lowest bits of x: L, the logarithm of a sum of many keys, has more fraction bits than
+//! the tables use. Because `u <= 1/2`, the result is between o and v or half a place of v beyond one of them.
 
 use crate::arith::fixed::{clamp, fixed_to_format, fixed_to_integer, shift_right_filled, value_to_fixed};
 use crate::arith::prefix::prefix_sum;

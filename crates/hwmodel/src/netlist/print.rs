@@ -23,8 +23,8 @@ pub fn unread_line(inputs: &[String]) -> String {
 /// Prints a combinational function as the body of a Verilog module.
 ///
 /// `outputs` are the output wires of the module; `assign` drives them. Every other named, shared or long expression
-/// becomes a wire of its own, cut to the bits that are read, and declared before it is used. If nothing reads some bits
-/// of the inputs, the first line lists these inputs behind [`UNREAD_MARK`].
+/// becomes a wire, narrowed to the bits that are read, and declared before it is used. If some bits of the inputs are
+/// unread, the first line lists these inputs after [`UNREAD_MARK`].
 pub fn verilog_body(inputs: &[&str], outputs: &[(String, Net)]) -> String {
     let outputs = &narrow(outputs);
     let ports: Vec<String> =
@@ -158,7 +158,7 @@ impl Printer {
         let unread = self.read.get(&net.0.id).copied().unwrap_or(0) != ones(net.width());
         // Only bits that rounding or truncation drops on purpose stay unread here. `narrow` cannot remove the low bits
         // of a sum, a product or a left shift, nor the high bits of a right shift. Verilator has no other means to
-        // accept them, and an operator as wide as its operands is what the two implementations of `Word` need.
+        // accept them, and the two implementations of `Word` need operators as wide as their operands.
         let (off, on) = if unread {
             ("    /* verilator lint_off UNUSEDSIGNAL */\n", "    /* verilator lint_on UNUSEDSIGNAL */\n")
         } else {

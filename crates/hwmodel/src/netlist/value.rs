@@ -4,8 +4,8 @@ use super::net::{Net, Op};
 use crate::word::{Num, Word};
 
 impl Net {
-    /// The value of the expression if the input `name` has the value `input(name)`; for a packed input, that of the
-    /// whole bus.
+    /// The value of the expression if the input `name` has the value `input(name)`; a packed input has the value of
+    /// the whole bus.
     ///
     /// # Panics
     /// If a value does not fit its input.

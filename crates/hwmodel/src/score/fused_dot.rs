@@ -9,7 +9,7 @@
 //! saturate: only their sum does. A product that is larger still raises `oversize`, and then the score saturates.
 //!
 //! A term is kept as a one's complement `x` and a carry `c`; its value is `x + c`. Negation and rounding then need no
-//! adder of their own, because every adder of the tree has a free carry input.
+//! separate adder, because every adder of the tree has a free carry input.
 
 use super::plural;
 use super::term_sum::TermSum;

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!  port    | scales | element d-1 | ... | element 0 |
-//!  product   element 2^e, or element * scale for e4m3 scales: a float whose exponents reach as far as those of both together
+//!  product   element 2^e, or element * scale for e4m3 scales: a float with the exponent range of both together
 //! ```
 //!
 //! The products are exact. A power of two adds to the exponent; an e4m3 scale multiplies the significand, two bits by
 //! four. Of a bf16 scale only the power of two is applied here: its significand is the same for all elements, and
-//! [`super::scaled`] multiplies the whole sum by it. Subnormal elements and integers are normalised, so that the units
-//! behind get normal numbers and zeros only.
+//! [`super::scaled`] multiplies the whole sum by it. Subnormal elements and integers are normalised, so that later units get
+//! normal numbers and zeros only.
 
 use super::special::AnySpecial;
 use crate::arith::normalise::normalise_within;
@@ -44,8 +44,8 @@ impl Operand {
         m.leaf(name, VectorLeaf::new(packed), words)
     }
 
-    /// The d elements times their scales, exact, in the format [`Scale::product`]. `words` has the elements and behind
-    /// them the words of scales. Without scales, the words themselves.
+    /// The d elements times their scales, exact, in the format [`Scale::product`]. `words` has the elements, followed by the
+    /// words of scales. Without scales, the words themselves.
     pub fn products(self, around: &mut Module, name: impl Into<Name>, words: &[Wire]) -> Vec<Wire> {
         let Operand { format, d, scale } = self;
         let Some(encoding) = scale.format() else { return words.to_vec() };

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! A merge uses the units of a core, as wide as the state: `ExpArgumentFunction`, `Log2p1TailFunction`,
-//! `SigmoidWeightFunction` and the lane's update. The log-sum-exp of part b takes the place of the score, its
-//! accumulator that of the value. FA2's equations have two exponentials and two multiplications; as in its cores one of
-//! both factors is always 1, so one exponential and one multiplier a lane are enough.
+//! `SigmoidWeightFunction` and the lane's update. The log-sum-exp of part b replaces the score, and its accumulator
+//! replaces the value. FA2's equations have two exponentials and two multiplications. As in FA2's cores one of both
+//! factors is always 1, so one exponential and one multiplier a lane are enough.
 //!
 //! If one part is empty, the other one passes through, bit for bit.
 //!

@@ -16,7 +16,7 @@ use std::sync::Arc;
 ///
 /// The last merge gives its accumulators `o`, in the cycle of `done`. `empty`, in the cycle of the results, says that
 /// there was no key. Fixed-point lanes with floats have `x`, the exponent field of max|v|, in the cycle of the
-/// accumulators. FA2 has `sum`, a cycle before the accumulators: the sum, and whether it is that of a result.
+/// accumulators. FA2 has `sum`, a cycle before the accumulators: the sum, and whether it belongs to a result.
 pub fn result(
     around: &mut Module,
     n: &Arc<Numerics>,

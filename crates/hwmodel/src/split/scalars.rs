@@ -6,8 +6,8 @@ use crate::rtl::{Module, Name, Tag, Wire};
 /// The partial result of a part, or of several parts merged.
 #[derive(Clone)]
 pub struct State {
-    /// The scalars are valid in this cycle. The accumulators follow two cycles later, those of a tree's last merge one
-    /// cycle later.
+    /// The scalars are valid in this cycle. The accumulators follow two cycles later, in a tree's last merge one cycle
+    /// later.
     pub valid: Wire,
     /// There was no key: scalars and accumulators mean nothing. In the cycle of the scalars.
     pub empty: Wire,

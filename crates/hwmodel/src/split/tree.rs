@@ -38,7 +38,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         let q = m.inputs("q", shared.q);
         let q_valid = m.input("q_valid", shared.q_valid);
         let v_exponent = shared.v_exponent.map(|exponent| m.input("v_exponent", exponent));
-        // Each part has its own key, value and mask; the ports have those of all parts one after another.
+        // Each part has a key, value and mask; the ports concatenate these, part by part.
         let k = m.inputs("k", shared.k);
         let [k_valid, k_last] = m.input_each([("k_valid", shared.k_valid), ("k_last", shared.k_last)]);
         let k_mask = m.inputs("k_mask", &open[Port::KMask]);
