@@ -108,11 +108,7 @@ impl Target {
         progress: &mut dyn FnMut(&Streamed),
     ) -> Result<(Streamed, W, u64), RunError> {
         let mut out = VectorWriter::new(out, layout.clone())?;
-        let streamed = match self {
-            Target::Core(config) => selftest::core(config, stream, expected, &mut out, progress)?,
-            Target::Array(config) => selftest::array(config, stream, &mut out, progress)?,
-            Target::Split(config) => selftest::split_keys(config, stream, &mut out, progress)?,
-        };
+        let streamed = selftest::stream(&self.machine(), stream, expected, &mut out, progress)?;
         let (out, lines) = out.finish()?;
         Ok((streamed, out, lines))
     }

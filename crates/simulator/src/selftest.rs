@@ -28,7 +28,8 @@ pub(crate) use biases::biases;
 use data::Operands;
 use directed::Directed;
 use flashd_golden::{Model, values_exponent};
-use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig};
+use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig};
+use flashd_spec::machine::Machine;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use scores::Scores;
@@ -170,11 +171,34 @@ fn cut_off<W: Write>(
     Ok(Streamed { keys: whole.keys.min(out.lines() - before) / 2, results: 0, ..whole })
 }
 
+/// Writes the vectors of a core, an array or split keys; `progress` is told of every round. Those of a core may come from the model
+/// alone; others are always in lock-step.
+///
+/// # Errors
+/// If hardware and model differ, the configuration is not valid or writing fails.
+pub fn stream<W: Write>(
+    machine: &Machine,
+    stream: &Stream,
+    expected: Expected,
+    out: &mut VectorWriter<W>,
+    progress: &mut dyn FnMut(&Streamed),
+) -> Result<Streamed, RunError> {
+    match machine {
+        Machine::Core(config) => core(config, stream, expected, out, progress),
+        Machine::Array(config) => array(config, stream, out, progress),
+        Machine::Split(config) => split_keys(config, stream, out, progress),
+        Machine::Wrapper(_) => {
+            let problem = "packets drive a stream wrapper, not vectors of its ports".into();
+            Err(ConfigError { field: "wrapper", problem }.into())
+        }
+    }
+}
+
 /// Writes the vectors of a core; `progress` is called after every round.
 ///
 /// # Errors
 /// If core and model differ, the configuration is not valid or writing fails.
-pub fn core<W: Write>(
+fn core<W: Write>(
     config: &CoreConfig,
     stream: &Stream,
     expected: Expected,
@@ -225,7 +249,7 @@ fn gaps(round: usize, rng: &mut ChaCha8Rng) -> Gaps {
 ///
 /// # Errors
 /// As [`core()`].
-pub fn array<W: Write>(
+fn array<W: Write>(
     config: &ArrayConfig,
     stream: &Stream,
     out: &mut VectorWriter<W>,
@@ -246,7 +270,7 @@ pub fn array<W: Write>(
 ///
 /// # Errors
 /// As [`core()`].
-pub fn split_keys<W: Write>(
+fn split_keys<W: Write>(
     config: &SplitConfig,
     stream: &Stream,
     out: &mut VectorWriter<W>,

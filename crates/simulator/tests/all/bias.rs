@@ -1,9 +1,9 @@
 //! Biases: cores, arrays and split keys in lock-step with the model, the meaning of a bias, and its accuracy.
 
-use flashd_hwmodel::vectors::{Layout, Look};
-use flashd_simulator::selftest::{Expected, Stream, array, core, split_keys};
-use flashd_simulator::{Gaps, Reference, Scenario, VectorWriter, Workload, model_results, prepare, run};
-use flashd_spec::config::{ArrayConfig, CoreConfig, Design, KINDS, SplitConfig};
+use crate::selftest::machines_in_lockstep;
+use flashd_simulator::selftest::Stream;
+use flashd_simulator::{Gaps, Reference, Scenario, Workload, model_results, prepare, run};
+use flashd_spec::config::{CoreConfig, Design, KINDS};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::BIAS;
 use flashd_workload::{Bias, CausalAlign, load_dir, round_to};
@@ -27,37 +27,8 @@ fn cores(d: usize) -> Vec<CoreConfig> {
 const STREAM: Stream = Stream { seed: 11, keys: 220, round: 24, directed: 0 };
 
 #[test]
-fn cores_in_lockstep() {
-    for d in [2, 5, 16] {
-        let cores = cores(d);
-        assert!(cores.len() > 60, "{}", cores.len());
-        for config in cores {
-            let layout = Layout::of(&config, Look::Inside).unwrap();
-            let mut out = VectorWriter::new(std::io::sink(), layout).unwrap();
-            let streamed = core(&config, &STREAM, Expected::Lockstep, &mut out, &mut |_| {});
-            let streamed = streamed.unwrap_or_else(|e| panic!("{}: {e}", config.name()));
-            assert!(streamed.keys >= STREAM.keys);
-        }
-    }
-}
-
-#[test]
-fn arrays_and_split_keys_in_lockstep() {
-    for core in cores(5) {
-        if !core.partial {
-            let config = ArrayConfig::new(core.clone(), 3);
-            let layout = Layout::of(&config, Look::Inside).unwrap();
-            let mut out = VectorWriter::new(std::io::sink(), layout).unwrap();
-            let streamed = array(&config, &STREAM, &mut out, &mut |_| {});
-            assert!(streamed.is_ok_and(|streamed| streamed.keys >= STREAM.keys), "{}", config.name());
-        } else {
-            let config = SplitConfig::new(core.clone(), 4);
-            let layout = Layout::of(&config, Look::Inside).unwrap();
-            let mut out = VectorWriter::new(std::io::sink(), layout).unwrap();
-            let streamed = split_keys(&config, &STREAM, &mut out, &mut |_| {});
-            assert!(streamed.is_ok_and(|streamed| streamed.keys >= STREAM.keys), "{}", config.name());
-        }
-    }
+fn cores_arrays_and_split_keys_in_lockstep() {
+    machines_in_lockstep(cores, &STREAM);
 }
 
 /// Two keys of the same score, values 8 and 0: the first has the share `sigmoid(bias)`.

@@ -1,8 +1,8 @@
 //! Integer cores in lock-step, and their errors on the bundled sample.
 
-use flashd_hwmodel::vectors::{Layout, Look};
-use flashd_simulator::selftest::{Expected, Stream, core};
-use flashd_simulator::{Reference, Scenario, VectorWriter, model_results, prepare};
+use crate::selftest::in_lockstep;
+use flashd_simulator::selftest::Stream;
+use flashd_simulator::{Reference, Scenario, model_results, prepare};
 use flashd_spec::config::{CoreConfig, Design, FlashDVariant, KINDS, Scale};
 use flashd_spec::format::{Format, Formats};
 use flashd_workload::load_dir;
@@ -43,11 +43,7 @@ fn all_of_them_in_lockstep() {
         let cores = integer_cores(d);
         assert!(cores.len() > 60, "{}", cores.len());
         for config in cores {
-            let layout = Layout::of(&config, Look::Inside).unwrap();
-            let mut out = VectorWriter::new(std::io::sink(), layout).unwrap();
-            let stream = Stream { round: 24, ..Stream::of(7, 200) };
-            let run = core(&config, &stream, Expected::Lockstep, &mut out, &mut |_| {});
-            assert!(run.is_ok_and(|streamed| streamed.keys >= 200), "{}", config.name());
+            in_lockstep(&config, &Stream { round: 24, ..Stream::of(7, 200) });
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Cores whose operands have scales, in lock-step.
 
-use flashd_hwmodel::vectors::{Layout, Look};
-use flashd_simulator::VectorWriter;
-use flashd_simulator::selftest::{Expected, Stream, core};
+use crate::selftest::in_lockstep;
+use flashd_simulator::selftest::Stream;
 use flashd_spec::config::{CoreConfig, Datapath, Design, FlashDVariant, KINDS};
 use flashd_spec::format::{Encodings, Format, Formats, Scale, Scales};
 use rayon::prelude::*;
@@ -39,14 +38,6 @@ pub(crate) fn with_encodings(core: CoreConfig, Encodings { formats, scales }: En
     CoreConfig { q_scales, k_scales, v_scales, ..core.with_formats(formats) }
 }
 
-fn in_lockstep(config: &CoreConfig) {
-    let layout = Layout::of(config, Look::Inside).unwrap();
-    let mut out = VectorWriter::new(std::io::sink(), layout).unwrap();
-    let stream = Stream { round: 16, ..Stream::of(7, 200) };
-    let run = core(config, &stream, Expected::Lockstep, &mut out, &mut |_| {});
-    assert!(run.is_ok_and(|streamed| streamed.keys >= 200), "{}", config.flags());
-}
-
 #[test]
 fn all_of_them_in_lockstep() {
     let mut count = 0;
@@ -58,7 +49,7 @@ fn all_of_them_in_lockstep() {
             let partial = config.can_be_partial() && (i + j) % 2 == 0;
             let config = CoreConfig { masks: partial, partial, ..config };
             if config.validate().is_ok() {
-                in_lockstep(&config);
+                in_lockstep(&config, &Stream { round: 16, ..Stream::of(7, 200) });
                 count += 1;
             }
         }
@@ -105,16 +96,8 @@ fn every_pair_over_100_000_keys() {
         .filter(|config| config.validate().is_ok())
         .collect();
     let count = all.len();
-    let keys: u64 = all
-        .into_par_iter()
-        .map(|config| {
-            let layout = Layout::of(&config, Look::Inside).unwrap();
-            let mut out = VectorWriter::new(std::io::sink(), layout).unwrap();
-            let stream = Stream::of(11, 100_000);
-            let run = core(&config, &stream, Expected::Lockstep, &mut out, &mut |_| {});
-            run.unwrap_or_else(|error| panic!("{}: {error}", config.flags())).keys
-        })
-        .sum();
+    let keys: u64 =
+        all.into_par_iter().map(|config| in_lockstep(&config, &Stream::of(11, 100_000)).keys).sum();
     println!("{count} cores, {keys} keys, no difference");
     assert!(count > 250 && keys >= 100_000 * count as u64, "{count}, {keys}");
 }
