@@ -121,7 +121,7 @@ impl Canvas<'_> {
         let points: Vec<(i32, i32)> = points.iter().map(|p| pixel(*p)).collect();
         let style = ink.rgb().stroke_width(width);
         match dashed {
-            true => self.element(DashedPathElement::new(points.into_iter(), 8, 6, style)),
+            true => self.element(DashedPathElement::new(points, 8, 6, style)),
             false => self.element(PathElement::new(points, style)),
         }
     }

@@ -66,7 +66,7 @@ pub fn unsealed<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 /// The same on one line, without its end.
 ///
 /// # Errors
-/// As [`sealed`].
+/// As `sealed`.
 pub fn sealed_line(object: &impl Serialize) -> serde_json::Result<String> {
     Ok(LINE.seal(&serde_json::to_string(object)?))
 }
@@ -74,7 +74,7 @@ pub fn sealed_line(object: &impl Serialize) -> serde_json::Result<String> {
 /// The object of a line that [`sealed_line`] made.
 ///
 /// # Errors
-/// As [`unsealed`].
+/// As `unsealed`.
 pub fn unsealed_line<T: DeserializeOwned>(line: &str) -> Result<T, String> {
     serde_json::from_str(&LINE.unseal(line)?).map_err(|e| e.to_string())
 }

@@ -79,7 +79,7 @@ impl Target {
 
     /// Its ports in a file of vectors.
     pub fn layout(&self, look: Look, prefix: &Prefix) -> Result<Layout, ConfigError> {
-        let layout = Layout::of(&self.machine(), look)?;
+        let layout = Layout::of(self.machine(), look)?;
         Ok(Layout { name: prefix.top(&layout.name), ..layout })
     }
 

@@ -1,4 +1,4 @@
-//! Arrays of cores, which take blocks of queries, in lock-step with the model. The files are as in [`core`](crate::core); [`ArrayRules`]
+//! Arrays of cores, which take blocks of queries, in lock-step with the model. The files are as in `core`; [`ArrayRules`]
 //! computes the transfers of each cycle from the protocol alone.
 
 pub(crate) mod protocol;

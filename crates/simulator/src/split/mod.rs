@@ -1,5 +1,5 @@
 //! Split keys: cores that share a query, and the tree that merges their results, in lock-step with the model. The files are as in
-//! [`core`](crate::core).
+//! `core`.
 
 mod protocol;
 mod run;
