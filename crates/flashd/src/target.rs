@@ -7,7 +7,6 @@ use flashd_generator::{
     Emission, GenerateError, GeneratedFile, Prefix, Top, array_files_in, core_files_in, inside_expressions,
     split_files_in,
 };
-use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::selftest::{self, Expected, Stream, Streamed};
 use flashd_simulator::{RunError, VectorWriter};
@@ -85,8 +84,7 @@ impl Target {
 
     /// The internal signals that a testbench compares, for each of its cores.
     pub fn inside(&self) -> Result<Vec<Vec<String>>, GenerateError> {
-        let design = flashd_hwmodel::build(&self.machine())?;
-        inside_expressions(&design, &Inside::of_cores(&design, self.cores().1))
+        inside_expressions(&flashd_hwmodel::build(&self.machine())?, self.cores().1)
     }
 
     fn machine(&self) -> Machine {

@@ -1,7 +1,6 @@
 //! The files of a stream wrapper: what those of an array have, with streams and registers, and a description to read.
 
 use crate::GenerateError;
-use crate::elaborate::elaborate;
 use crate::emit::emit;
 use crate::files::{Design, files, manifest, verilog};
 use crate::manifest::Manifest;
@@ -39,7 +38,7 @@ pub fn axis_files_in(
 
 pub(crate) fn axis(config: &WrapperConfig, emission: &Emission) -> Result<Design, GenerateError> {
     let wrapper = wrapper::build(config)?;
-    let emitted = emit(&elaborate(&wrapper)?, &emission.prefix)?;
+    let emitted = emit(&wrapper, &emission.prefix)?;
     let mut array = Manifest {
         transfer_cycles: Some(TRANSFER_CYCLES),
         latency: config.latency(),

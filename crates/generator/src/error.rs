@@ -8,20 +8,12 @@ pub enum GenerateError {
     /// The configuration is not valid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// RustHDL's own check failed (open input, logic loop, write to an input).
-    #[error("{module}: RustHDL check failed: {detail}")]
-    Check {
-        /// The design.
-        module: String,
-        /// RustHDL's report.
-        detail: String,
-    },
-    /// A kernel uses a construct that structural modules may not contain.
-    #[error("{module}: kernel of a structural module may only connect signals: {detail}")]
-    Kernel {
+    /// A description that has no Verilog.
+    #[error("{module}: {detail}")]
+    Description {
         /// The module.
         module: String,
-        /// The construct.
+        /// What is wrong with it.
         detail: String,
     },
     /// Two designs need a module of the same name.

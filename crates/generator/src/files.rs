@@ -1,7 +1,6 @@
 //! The files that are written for a core or a unit.
 
 use crate::GenerateError;
-use crate::elaborate::elaborate;
 use crate::emit::{Emitted, emit};
 use crate::manifest::{
     Manifest, ModuleEntry, Port, PortPaths, STREAM_CLOCK, ScalarEntry, StateEntry, port_paths,
@@ -60,7 +59,7 @@ pub fn core_files_in(config: &CoreConfig, emission: &Emission) -> Result<Vec<Gen
 
 pub(crate) fn core(config: &CoreConfig, emission: &Emission) -> Result<Design, GenerateError> {
     let core = build(config)?;
-    let emitted = emit(&elaborate(&core)?, &emission.prefix)?;
+    let emitted = emit(&core, &emission.prefix)?;
     let mut manifest = manifest(config, config.clone(), (&core, &emitted), emission);
     let does = format!("one key a cycle, result {} cycles after the last key", manifest.latency);
     let verilog = verilog(&mut manifest, &does, &emitted, emission);
@@ -89,7 +88,7 @@ pub fn array_files_in(
 
 pub(crate) fn array(config: &ArrayConfig, emission: &Emission) -> Result<Design, GenerateError> {
     let array = array::build(config)?;
-    let emitted = emit(&elaborate(&array)?, &emission.prefix)?;
+    let emitted = emit(&array, &emission.prefix)?;
     let mut manifest = Manifest {
         transfer_cycles: Some(TRANSFER_CYCLES),
         ..manifest(&config.core, config.clone(), (&array, &emitted), emission)
@@ -116,7 +115,7 @@ pub fn split_files_in(
 
 pub(crate) fn split(config: &SplitConfig, emission: &Emission) -> Result<Design, GenerateError> {
     let split = split::build(config)?;
-    let emitted = emit(&elaborate(&split)?, &emission.prefix)?;
+    let emitted = emit(&split, &emission.prefix)?;
     let core = manifest(&config.core, config.clone(), (&split, &emitted), emission);
     let mut manifest = Manifest { latency: config.latency(), ..core };
     let does = format!(
@@ -204,10 +203,7 @@ pub fn unit_file_in(
     segments: u32,
     emission: &Emission,
 ) -> Result<GeneratedFile, GenerateError> {
-    let mut module = unit.module(format, segments);
-    module.connect_all();
-    // A unit is a top of its own, but RustHDL's check wants inputs of inner modules driven, not the top's.
-    let emitted = emit(&elaborate(module.as_ref())?, &Prefix::Top)?;
+    let emitted = emit(&unit.module(format, segments), &Prefix::Top)?;
     let name = emitted.top();
     let about = [format!("{name}: combinational, {} in and out.", format)];
     Ok(emission.files(&about, &emitted).remove(0))

@@ -1,12 +1,10 @@
-//! RustHDL to Verilog-2005: one clean file per core, or one per module.
+//! From designs to Verilog-2005: one clean file per core, or one per module.
 //!
 //! ```text
-//!  RustHDL module --elaborate--> hierarchy --kernel--> connections --emit--> distinct modules --files--> .v .json .sdc .f
+//!  description --emit--> distinct modules --files--> .v .json .sdc .f
 //! ```
 //!
-//! - `elaborate` walks a RustHDL design with a probe and records modules, ports, instances and code.
-//! - `kernel` reads the connections of a module from the assignments of its kernel.
-//! - `emit` prints each distinct module once, registers as `always` blocks, buses packed.
+//! - `emit` prints each described module once, registers as `always` blocks, buses packed.
 //! - `prefix` says how names of modules begin, `company` checks that equal names of several designs are equal modules.
 //! - `verilog` makes files of the modules, `files` adds manifest, constraints and file list; `axis` does so for stream wrappers, with a
 //!   description of ports and registers.
@@ -29,12 +27,10 @@
 mod axis;
 mod cocotb;
 mod company;
-mod elaborate;
 mod emit;
 mod error;
 mod files;
 mod fusesoc;
-mod kernel;
 mod manifest;
 mod prefix;
 mod sva;

@@ -3,12 +3,10 @@
 //! Both are printed from the [`Layout`] of the design's vectors, by which the vectors are written too. What the testbench compares
 //! inside the design it reads by hierarchical names, which are those that the generator gives.
 
-use crate::elaborate::elaborate;
 use crate::emit::references;
 use crate::{GenerateError, GeneratedFile};
-use flashd_hwmodel::attention::inside::Inside;
-use flashd_hwmodel::rtl::Block;
-use flashd_hwmodel::rtl::Reading;
+use flashd_hwmodel::attention::inside::Quantity;
+use flashd_hwmodel::rtl::{Circuit, Reading, Watched};
 use flashd_hwmodel::vectors::{Field, InsideField, Layout};
 use flashd_spec::ports::Compared;
 use std::fmt::Write;
@@ -21,22 +19,18 @@ pub fn vector_file_name(name: &str) -> String {
 /// Name of the design's instance in its testbench.
 const INSTANCE: &str = "dut";
 
-/// What a testbench compares inside a design's cores: for each core the expressions that read it, by the names that the design's
-/// Verilog has.
+/// What a testbench compares inside a design's cores, which are alike: for each core the expressions that read it, by the names that the
+/// design's Verilog has.
 ///
 /// # Errors
 /// If a signal has no name there.
-pub fn inside_expressions(
-    design: &dyn Block,
-    cores: &[Vec<Inside>],
-) -> Result<Vec<Vec<String>>, GenerateError> {
-    let module = elaborate(design)?;
-    let of_core = |core: &Vec<Inside>| {
-        let atoms: Vec<usize> = core.iter().map(|inside| inside.atom).collect();
-        let names = references(&module, INSTANCE, &atoms)?;
-        Ok(core.iter().zip(names).map(|(inside, name)| read(inside.reading, name)).collect())
-    };
-    cores.iter().map(of_core).collect()
+pub fn inside_expressions(design: &Circuit, cores: usize) -> Result<Vec<Vec<String>>, GenerateError> {
+    let quantity = |watched: &&Watched| Quantity::of(watched.label).is_some();
+    let watched: Vec<&Watched> = design.watched().iter().filter(quantity).collect();
+    let names = references(design.structure(), INSTANCE, watched.iter().copied())?;
+    let all: Vec<String> =
+        watched.iter().zip(names).map(|(watched, name)| read(watched.reading, name)).collect();
+    Ok(all.chunks((all.len() / cores).max(1)).map(<[String]>::to_vec).collect())
 }
 
 /// A signal as it is read.

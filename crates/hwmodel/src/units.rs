@@ -3,7 +3,7 @@
 
 use crate::arith::{self, canonical, convert, exp, round};
 use crate::function;
-use crate::rtl::{Block, Circuit, Function};
+use crate::rtl::{Circuit, Function};
 use crate::word::{Num, Word, ones};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::{ExpNumerics, Numerics, ReciprocalNumerics, argument_integer_bits};
@@ -77,11 +77,11 @@ impl FormatUnit {
     }
 
     /// The RustHDL module of the unit, with ports in `format` and tables of `segments` segments.
-    pub fn module(self, format: Format, segments: u32) -> Box<dyn Block> {
+    pub fn module(self, format: Format, segments: u32) -> Circuit {
         let function = FormatFunction::new(self, format, segments);
         match self.is_binary() {
-            true => Box::new(Circuit::leaf(UnitFunction::<2>(function))),
-            false => Box::new(Circuit::leaf(UnitFunction::<1>(function))),
+            true => Circuit::leaf(UnitFunction::<2>(function)),
+            false => Circuit::leaf(UnitFunction::<1>(function)),
         }
     }
 }

@@ -8,12 +8,10 @@
 //! Quantities that are compared in every cycle have no such bits.
 
 use crate::attention::inside::{Inside, Quantity};
-use crate::rtl::{Block, Probe, Tag};
+use crate::rtl::{Circuit, Pins};
 use flashd_spec::config::ConfigError;
 use flashd_spec::machine::Machine;
 use flashd_spec::ports::{Compared, Port};
-use rust_hdl::core::atom::AtomKind;
-use rust_hdl::core::prelude::Atom;
 
 /// A port of a design, its elements packed into one bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,47 +33,22 @@ impl PortShape {
     }
 }
 
-/// Splits a pin's name: `name$3` is element 3 of `name`. The index of a name without one is `None`.
-pub fn split_index(name: &str) -> (String, Option<usize>) {
-    let indexed =
-        name.rsplit_once('$').and_then(|(base, index)| Some((base.to_string(), index.parse().ok()?)));
-    indexed.map_or_else(|| (name.to_string(), None), |(base, index)| (base, Some(index)))
-}
-
 /// The ports of a design in order of declaration.
-pub fn ports(design: &dyn Block) -> Vec<PortShape> {
-    let mut walk = Walk { depth: 0, ports: Vec::new() };
-    design.accept("top", &mut walk);
-    walk.ports
-}
-
-struct Walk {
-    depth: usize,
-    ports: Vec<PortShape>,
-}
-
-impl Probe for Walk {
-    fn visit_start_scope(&mut self, _name: &str, _node: &dyn Block) {
-        self.depth += 1;
-    }
-    fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
-        if self.depth != 1 || Tag::of(signal).is_some() {
-            return;
+pub fn ports(design: &Circuit) -> Vec<PortShape> {
+    let shape =
+        |name: &str, output, width, elements| PortShape { name: name.to_string(), output, width, elements };
+    let pins = |pins: Pins, output| shape(pins.name, output, pins.width, pins.count());
+    let all: Vec<PortShape> = match design.single_leaf() {
+        Some(leaf) => {
+            let inputs = leaf.inputs().into_iter().map(|p| pins(p, false));
+            inputs.chain(leaf.outputs().into_iter().map(|p| pins(p, true))).collect()
         }
-        let (name, index) = split_index(name);
-        match self.ports.last_mut() {
-            Some(last) if index.is_some_and(|i| i > 0) && last.name == name => last.elements += 1,
-            _ => self.ports.push(PortShape {
-                name,
-                output: signal.kind() == AtomKind::OutputParameter,
-                width: signal.bits() as u32,
-                elements: 1,
-            }),
+        None => {
+            let ports = design.structure().ports.iter();
+            ports.map(|port| shape(&port.name, port.output, port.width, port.slots.len())).collect()
         }
-    }
-    fn visit_end_scope(&mut self, _name: &str, _node: &dyn Block) {
-        self.depth -= 1;
-    }
+    };
+    all.into_iter().filter(|port| port.elements > 0).collect()
 }
 
 /// A port's place in a line.

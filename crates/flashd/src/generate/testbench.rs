@@ -79,9 +79,8 @@ const RANDOM_OPERANDS: usize = 20_000;
 
 /// A unit's: all operands of up to 16 bits together, or corner cases and random ones. The model gives the results.
 pub fn unit_testbench(unit: FormatUnit, format: Format, segments: u32, plan: &Plan) -> Vec<GeneratedFile> {
-    let module = unit.module(format, segments);
     let name = FormatFunction::new(unit, format, segments).name();
-    let layout = Layout::new(name, ports(module.as_ref()));
+    let layout = Layout::new(name, ports(&unit.module(format, segments)));
     let operands = operands(unit, format, plan.seed);
     let mut text = layout.header();
     for &(a, b) in &operands {

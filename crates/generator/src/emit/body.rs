@@ -1,309 +1,307 @@
 //! The inside of a structural module: names for its wires, instances, assignments.
 
-use super::vector::{Vector, is_register, vectors};
-use crate::elaborate::{Child, Module, Signal};
-use crate::kernel::Path;
-use flashd_hwmodel::netlist::{is_keyword, range, unread_line};
+use super::flat::{Bus, Flat, Part};
+use super::leaf::LeafText;
+use flashd_hwmodel::netlist::{is_keyword, range};
 use flashd_hwmodel::rtl::TagKind;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
+use std::rc::Rc;
 
-/// A source of bits in a module: a packed signal and an element of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An element of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source {
-    pub(super) signal: String,
-    pub(super) width: u32,
-    pub(super) elements: usize,
+    pub(super) signal: usize,
     pub(super) element: usize,
+}
+
+/// A packed signal of a module: an input, or the outputs of a family of parts, those of one name.
+pub(super) struct Signal {
+    pub(super) name: String,
+    pub(super) width: u32,
+    pub(super) nets: Vec<u32>,
+}
+
+/// The wire of an output of a family: its signal, and the keyword that declares it, unless it is an output of the module.
+struct Wire {
+    signal: usize,
+    declared: Option<&'static str>,
 }
 
 /// The inside of a structural module.
 pub(super) struct Body<'a> {
-    pub(super) module: &'a Module,
-    pub(super) sources: HashMap<Path, Path>,
-    /// Printed name of each child output family, by (instance, port).
-    wires: HashMap<(String, String), String>,
-    /// Child outputs that are the module's own output: no wire to declare.
-    aliases: HashSet<(String, String)>,
-    assigns: Vec<(String, Path)>,
+    pub(super) flat: Flat<'a>,
+    kind: TagKind,
+    pub(super) texts: Vec<Option<Rc<LeafText>>>,
+    signals: Vec<Signal>,
+    /// The signal that has each net.
+    sources: Vec<Option<Source>>,
+    pub(super) readers: Readers,
+    wires: Vec<Wire>,
+    assigns: Vec<(String, u32)>,
+}
+
+/// Who reads the nets of a flat module.
+pub(super) struct Readers {
+    /// Whether anything reads each net.
+    any: Vec<bool>,
+    /// Whether anything reads all bits of each net.
+    whole: Vec<bool>,
+}
+
+impl Readers {
+    /// Needs the text of each part that is a leaf: it says which bits of its inputs a leaf reads. Leaves what is read of each net.
+    pub(super) fn of(flat: &Flat, texts: &[Option<Rc<LeafText>>]) -> Readers {
+        let (mut any, mut whole) = (vec![false; flat.nets], vec![false; flat.nets]);
+        for &net in flat.ports.iter().filter(|port| port.output).flat_map(|port| &port.nets) {
+            (any[net as usize], whole[net as usize]) = (true, true);
+        }
+        for (part, text) in flat.parts.iter().zip(texts) {
+            for bus in part.pins.iter().filter(|bus| !bus.output) {
+                let all = text.as_ref().is_none_or(|text| text.reads_all(bus.name));
+                for &net in &bus.nets {
+                    any[net as usize] = true;
+                    whole[net as usize] |= all;
+                }
+            }
+        }
+        Readers { any, whole }
+    }
+
+    /// How many of some nets anything reads.
+    fn count(&self, nets: &[u32]) -> usize {
+        nets.iter().filter(|&&net| self.any[net as usize]).count()
+    }
+
+    /// Whether anything reads all bits of a net.
+    pub(super) fn reads_whole(&self, net: u32) -> bool {
+        self.whole[net as usize]
+    }
 }
 
 impl<'a> Body<'a> {
-    pub(super) fn new(module: &'a Module, sources: HashMap<Path, Path>) -> Self {
-        let mut body =
-            Body { module, sources, wires: HashMap::new(), aliases: HashSet::new(), assigns: Vec::new() };
+    /// Needs a flat module, the texts of its leaves and the readers of its nets. Leaves a name for every wire, and for every net the signal
+    /// that carries it; after that, all that is left is to print.
+    pub(super) fn named(
+        flat: Flat<'a>,
+        kind: TagKind,
+        texts: Vec<Option<Rc<LeafText>>>,
+        readers: Readers,
+    ) -> Self {
+        let sources = vec![None; flat.nets];
+        let (signals, wires, assigns) = (Vec::new(), Vec::new(), Vec::new());
+        let mut body = Body { flat, kind, texts, readers, signals, sources, wires, assigns };
         body.name_wires();
         body
     }
 
-    fn family(&self, name: &str) -> impl Iterator<Item = &'a Child> + use<'a, '_> {
-        let name = name.to_string();
-        self.module.children.iter().filter(move |c| c.name == name)
+    fn add_signal(&mut self, name: String, width: u32, nets: Vec<u32>) -> usize {
+        let signal = self.signals.len();
+        for (element, &net) in nets.iter().enumerate() {
+            self.sources[net as usize] = Some(Source { signal, element });
+        }
+        self.signals.push(Signal { name, width, nets });
+        signal
     }
 
-    /// Chooses a name for every child output. A submodule output that is, element by element, an output of
-    /// this module carries that output's name.
+    /// Chooses a name for every output of a part. An output of a family that is, element by element, an output of this module carries
+    /// that output's name.
     fn name_wires(&mut self) {
-        let own = vectors(&self.module.ports);
-        let mut taken: HashSet<String> = own.iter().map(|v| v.name.clone()).collect();
-        for output in own.iter().filter(|v| v.output) {
-            let paths: Vec<Path> = (0..output.elements)
-                .filter_map(|e| self.sources.get(&own_path(output, e, &self.module.ports)).cloned())
-                .collect();
-            let alias = self.alias_of(output, &paths);
-            match alias {
-                Some(key) if !self.aliases.contains(&key) => {
-                    self.wires.insert(key.clone(), output.name.clone());
-                    self.aliases.insert(key);
-                }
-                _ => {
-                    for (e, path) in paths.into_iter().enumerate() {
-                        let target = element_text(&output.name, output.width, output.elements, e);
-                        self.assigns.push((target, path));
-                    }
-                }
-            }
+        // Given back below: signals are added while its parts are looked at.
+        let flat = std::mem::take(&mut self.flat);
+        let mut taken: HashSet<String> = flat.ports.iter().map(|port| port.name.to_string()).collect();
+        for port in flat.ports.iter().filter(|port| !port.output) {
+            self.add_signal(port.name.into(), port.width, port.nets.clone());
         }
-        let mut done = HashSet::new();
-        for child in &self.module.children {
-            if !done.insert(&child.name) {
-                continue;
-            }
-            let outputs: Vec<Vector> =
-                vectors(&child.module.ports).into_iter().filter(|v| v.output).collect();
+        let families = families(&flat.parts);
+        let alike: HashMap<&[u32], &Bus> =
+            flat.ports.iter().filter(|port| port.output).rev().map(|port| (&port.nets[..], port)).collect();
+        let mut carried: HashSet<&str> = HashSet::new();
+        for family in &families {
+            let first = family[0];
+            let outputs: Vec<&Bus> = first.pins.iter().filter(|bus| bus.output).collect();
             for output in &outputs {
-                let key = (child.name.clone(), output.name.clone());
-                if self.wires.contains_key(&key) {
-                    continue;
-                }
-                let wanted = match outputs.len() {
-                    1 => child.name.clone(),
-                    _ if output.name.starts_with(&child.name) => output.name.clone(),
-                    _ => format!("{}_{}", child.name, output.name),
-                };
-                // An output that nothing here reads is there for others; Verilator knows by the name that this is meant.
-                let wanted = match self.is_read(&key) {
-                    true => wanted,
-                    false => format!("{wanted}_unused"),
-                };
-                let mut name = wanted.clone();
-                if is_keyword(&name) || !taken.insert(name.clone()) {
-                    name = format!("{wanted}_{}", output.name);
-                    let mut n = 2;
-                    while !taken.insert(name.clone()) {
-                        name = format!("{wanted}_{n}");
-                        n += 1;
+                let buses: Vec<&Bus> = family.iter().filter_map(|part| part.pins(output.name)).collect();
+                let nets: Vec<u32> = buses.iter().flat_map(|bus| bus.nets.iter().copied()).collect();
+                let width = buses.last().map_or(1, |bus| bus.width);
+                let every = buses.len() == family.len() && buses.iter().all(|bus| bus.width == output.width);
+                let own = alike.get(&nets[..]).filter(|own| {
+                    every && own.width == width && !family.iter().any(|part| part.is_register())
+                });
+                let (name, declared) = match own {
+                    Some(own) => {
+                        carried.insert(own.name);
+                        (own.name.to_string(), None)
                     }
-                }
-                self.wires.insert(key, name);
+                    None => {
+                        let wanted = match outputs.len() {
+                            1 => first.name.clone(),
+                            _ if output.name.starts_with(&first.name) => output.name.into(),
+                            _ => format!("{}_{}", first.name, output.name),
+                        };
+                        // An output that nothing here reads is there for others; Verilator knows by the name that this is meant.
+                        let wanted = match self.readers.count(&nets) > 0 {
+                            true => wanted,
+                            false => format!("{wanted}_unused"),
+                        };
+                        let keyword = if first.is_register() { "reg " } else { "wire" };
+                        (unique(wanted, output.name, &mut taken), Some(keyword))
+                    }
+                };
+                let signal = self.add_signal(name, width, nets);
+                self.wires.push(Wire { signal, declared });
             }
         }
+        for port in flat.ports.iter().filter(|port| port.output && !carried.contains(port.name)) {
+            for (element, &net) in port.nets.iter().enumerate() {
+                self.assigns.push((element_text(port.name, port.width, port.nets.len(), element), net));
+            }
+        }
+        drop((families, alike, carried));
+        self.flat = flat;
     }
 
-    /// The child output family that drives all elements of `output` in order, if it is one submodule
-    /// family and drives nothing else.
-    fn alias_of(&self, output: &Vector, paths: &[Path]) -> Option<(String, String)> {
-        let (instance, _) = paths.first()?.instance.clone()?;
-        let port = paths.first()?.port.clone();
-        if paths.len() != output.elements {
-            return None;
-        }
-        let children: Vec<&Child> = self.family(&instance).collect();
-        if children.iter().any(|c| is_register(c)) {
-            return None;
-        }
-        let mut in_order = Vec::new();
-        for child in &children {
-            let vector = vectors(&child.module.ports).into_iter().find(|v| v.name == port)?;
-            if vector.width != output.width {
-                return None;
-            }
-            for e in 0..vector.elements {
-                in_order.push((child.index, e));
-            }
-        }
-        let wanted: Vec<(Option<usize>, usize)> = paths
-            .iter()
-            .filter(|p| p.port == port && p.instance.as_ref().is_some_and(|(n, _)| *n == instance))
-            .map(|p| (p.instance.as_ref().and_then(|(_, i)| *i), p.element.unwrap_or(0)))
-            .collect();
-        (wanted.len() == paths.len() && in_order == wanted).then_some((instance, port))
+    /// What carries a net.
+    pub(super) fn source(&self, net: u32) -> Source {
+        self.sources[net as usize].unwrap_or_else(|| unreachable!("every net has a driver"))
     }
 
-    /// The reads of a path.
-    pub(super) fn source(&self, path: &Path) -> Source {
-        match &path.instance {
-            None => {
-                let own = vectors(&self.module.ports);
-                let found = own.into_iter().find(|v| v.name == path.port);
-                let (width, elements) = found.map_or((1, 1), |v| (v.width, v.elements));
-                Source { signal: path.port.clone(), width, elements, element: path.element.unwrap_or(0) }
-            }
-            Some((instance, index)) => {
-                let signal = self.wires[&(instance.clone(), path.port.clone())].clone();
-                // A family of instances shares one packed wire; position counts the elements before.
-                let (mut width, mut elements, mut element) = (1, 0, 0);
-                for child in self.family(instance) {
-                    if let Some(v) = vectors(&child.module.ports).into_iter().find(|v| v.name == path.port) {
-                        if child.index == *index {
-                            element = elements + path.element.unwrap_or(0);
-                        }
-                        width = v.width;
-                        elements += v.elements;
-                    }
-                }
-                Source { signal, width, elements, element }
-            }
-        }
+    pub(super) fn signal(&self, source: Source) -> &Signal {
+        &self.signals[source.signal]
     }
 
     pub(super) fn print(&self, names: &[Option<&str>]) -> String {
-        let mut text = unread_line(&self.unread_in_part());
+        let mut text = String::new();
         self.print_declarations(&mut text);
         self.print_registers(&mut text);
-        for (child, name) in self.module.children.iter().zip(names) {
-            match (name, self.inlined(child)) {
-                (Some(name), _) => self.print_instance(&mut text, child, name),
+        for (place, name) in names.iter().enumerate() {
+            match (name, self.inlined(place)) {
+                (Some(name), _) => self.print_instance(&mut text, place, name),
                 (None, Some(lines)) => text.push_str(&lines),
                 (None, None) => {}
             }
         }
-        for (target, path) in &self.assigns {
-            let _ = writeln!(text, "    assign {target} = {};", join(&[self.source(path)]));
+        for (target, net) in &self.assigns {
+            let _ = writeln!(text, "    assign {target} = {};", self.expression(&[*net]));
         }
         text
     }
 
     fn print_declarations(&self, text: &mut String) {
-        let mut done = HashSet::new();
-        for child in &self.module.children {
-            if !done.insert(&child.name) {
-                continue;
-            }
-            let kind = if is_register(child) { "reg " } else { "wire" };
-            for output in vectors(&child.module.ports).iter().filter(|v| v.output) {
-                let key = (child.name.clone(), output.name.clone());
-                if !self.aliases.contains(&key) {
-                    let mut elements = 0;
-                    for c in self.family(&child.name) {
-                        let ports = vectors(&c.module.ports);
-                        elements += ports.iter().find(|v| v.name == output.name).map_or(0, |v| v.elements);
-                    }
-                    let bits = output.width * elements as u32;
-                    let wire = format!("    {kind} {}{};", range(bits), self.wires[&key]);
-                    // The open module is the one that leaves elements of a family alone: a name is one for all of them.
-                    let partly = self.module.tag.kind == TagKind::Open && self.reads(&key) != elements;
-                    let _ = match (self.is_read(&key), partly) {
-                        (false, _) => writeln!(text, "    (* unused *)\n{wire}"),
-                        (true, false) => writeln!(text, "{wire}"),
-                        (true, true) => writeln!(
-                            text,
-                            "    /* verilator lint_off UNUSEDSIGNAL */\n{wire}\n    /* verilator lint_on UNUSEDSIGNAL */"
-                        ),
-                    };
-                }
-            }
+        for &Wire { signal, declared } in &self.wires {
+            let Some(keyword) = declared else { continue };
+            let Signal { name, width, nets } = &self.signals[signal];
+            let wire = format!("    {keyword} {}{name};", range(width * nets.len() as u32));
+            let read = self.readers.count(nets);
+            // The open module is the one that leaves elements of a family alone: a name is one for all of them.
+            let partly = self.kind == TagKind::Open && read != nets.len();
+            let _ = match (read > 0, partly) {
+                (false, _) => writeln!(text, "    (* unused *)\n{wire}"),
+                (true, false) => writeln!(text, "{wire}"),
+                (true, true) => writeln!(
+                    text,
+                    "    /* verilator lint_off UNUSEDSIGNAL */\n{wire}\n    /* verilator lint_on UNUSEDSIGNAL */"
+                ),
+            };
         }
         text.push('\n');
     }
 
-    /// The inputs of an open module some elements of which nothing reads. An input without any reader is a mistake in an open module,
-    /// too, and has no mark.
-    fn unread_in_part(&self) -> Vec<String> {
-        if self.module.tag.kind != TagKind::Open {
-            return Vec::new();
-        }
-        let inputs = vectors(&self.module.ports).into_iter().filter(|v| !v.output);
-        let in_part = |input: &Vector| {
-            let own = self.sources.values().filter(|path| path.instance.is_none() && path.port == input.name);
-            let read: HashSet<Option<usize>> = own.map(|path| path.element).collect();
-            (1..input.elements).contains(&read.len())
-        };
-        inputs.filter(in_part).map(|input| input.name).collect()
+    /// Whether a port is an input of an open module some elements of which nothing reads. An input without any reader is a mistake in an
+    /// open module, too, and has no mark.
+    pub(super) fn is_unread_in_part(&self, port: &Bus) -> bool {
+        let read = self.readers.count(&port.nets);
+        self.kind == TagKind::Open && !port.output && (1..port.nets.len()).contains(&read)
     }
 
-    /// Whether anything reads an output of a family.
-    fn is_read(&self, (family, port): &(String, String)) -> bool {
-        self.sources.values().any(|path| {
-            path.port == *port && path.instance.as_ref().is_some_and(|(instance, _)| instance == family)
-        })
-    }
-
-    /// How many elements of a family's output anything reads.
-    fn reads(&self, (family, port): &(String, String)) -> usize {
-        let of_family = |path: &&Path| {
-            path.port == *port && path.instance.as_ref().is_some_and(|(instance, _)| instance == family)
-        };
-        let read: HashSet<(Option<usize>, Option<usize>)> = (self.sources.values())
-            .filter(of_family)
-            .map(|path| (path.instance.as_ref().and_then(|(_, index)| *index), path.element))
-            .collect();
-        read.len()
-    }
-
-    /// The expression that drives an input of a child.
-    pub(super) fn input(&self, child: &Child, port: &str, elements: &[Option<usize>]) -> String {
-        let sources: Vec<Source> = elements
-            .iter()
-            .map(|&element| {
-                let sink = Path {
-                    instance: Some((child.name.clone(), child.index)),
-                    port: port.to_string(),
-                    element,
+    fn print_instance(&self, text: &mut String, place: usize, module: &str) {
+        let part = &self.flat.parts[place];
+        let given = self.given(place);
+        let pins: Vec<String> = (part.pins.iter())
+            .map(|bus| {
+                let part = given.iter().find(|(name, _)| name == bus.name);
+                let signal = match part {
+                    Some(&(_, bits)) => self.part(bus.nets[0], bits),
+                    None => self.expression(&bus.nets),
                 };
-                self.sources
-                    .get(&sink)
-                    .map(|s| self.source(s))
-                    .unwrap_or_else(|| unreachable!("RustHDL's check leaves no input open: {sink:?}"))
+                format!(".{}({signal})", bus.name)
             })
             .collect();
-        join(&sources)
-    }
-
-    fn print_instance(&self, text: &mut String, child: &Child, module: &str) {
-        let instance = instance_name(&child.name, child.index);
-        let given = self.given(child);
-        let mut pins = Vec::new();
-        for v in vectors(&child.module.ports) {
-            let signal = if v.output {
-                let key = (child.name.clone(), v.name.clone());
-                let path = Path {
-                    instance: Some((child.name.clone(), child.index)),
-                    port: v.name.clone(),
-                    element: Some(0),
-                };
-                let first = self.source(&path);
-                let all: Vec<Source> =
-                    (0..v.elements).map(|e| Source { element: first.element + e, ..first.clone() }).collect();
-                debug_assert!(self.wires.contains_key(&key));
-                join(&all)
-            } else if let Some(&bits) = given.get(&v.name) {
-                self.part(child, &v.name, bits)
-            } else {
-                let is_vector = child.module.ports.iter().any(|p| p.name == v.name && p.index.is_some());
-                let elements: Vec<Option<usize>> = (0..v.elements).map(|e| is_vector.then_some(e)).collect();
-                self.input(child, &v.name, &elements)
-            };
-            pins.push(format!(".{}({signal})", v.name));
-        }
-        let line = format!("    {module} {instance} ({});", pins.join(", "));
+        let line = format!("    {module} {} ({});", instance_name(part), pins.join(", "));
         // One line while it is readable, one pin a line otherwise.
         if line.len() <= 118 {
             let _ = writeln!(text, "{line}");
         } else {
+            let instance = instance_name(part);
             let _ = writeln!(text, "    {module} {instance} (\n        {}\n    );", pins.join(",\n        "));
+        }
+    }
+
+    /// Nets, element 0 first, as one expression.
+    pub(super) fn expression(&self, nets: &[u32]) -> String {
+        let sources: Vec<Source> = nets.iter().map(|&net| self.source(net)).collect();
+        self.join(&sources)
+    }
+
+    /// Sources, element 0 first, as one expression: a whole signal, a part of it, or a concatenation.
+    pub(super) fn join(&self, sources: &[Source]) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        let mut start = 0;
+        while start < sources.len() {
+            let first = sources[start];
+            let run = sources[start..]
+                .iter()
+                .enumerate()
+                .take_while(|(i, s)| s.signal == first.signal && s.element == first.element + i)
+                .count();
+            let Signal { name, width: w, nets } = self.signal(first);
+            parts.push(match run {
+                _ if run == nets.len() => name.clone(),
+                1 => element_text(name, *w, nets.len(), first.element),
+                n if *w == 1 => format!("{name}[{}:{}]", first.element + n - 1, first.element),
+                n => format!("{name}[{w}*{} +: {w}*{n}]", first.element),
+            });
+            start += run;
+        }
+        parts.reverse();
+        match parts.len() {
+            1 => parts.remove(0),
+            _ => format!("{{{}}}", parts.join(", ")),
         }
     }
 }
 
-/// The name of an instance.
-pub(super) fn instance_name(name: &str, index: Option<usize>) -> String {
-    format!("u_{name}{}", index.map_or(String::new(), |i| format!("_{i}")))
+/// The parts of each name, in order.
+fn families<'f, 'a>(parts: &'f [Part<'a>]) -> Vec<Vec<&'f Part<'a>>> {
+    let mut families: Vec<Vec<&Part>> = Vec::new();
+    let mut by_name: HashMap<&str, usize> = HashMap::new();
+    for part in parts {
+        let family = *by_name.entry(&part.name).or_insert(families.len());
+        if family == families.len() {
+            families.push(Vec::new());
+        }
+        families[family].push(part);
+    }
+    families
 }
 
-fn own_path(output: &Vector, element: usize, ports: &[Signal]) -> Path {
-    let is_vector = ports.iter().any(|p| p.name == output.name && p.index.is_some());
-    Path { instance: None, port: output.name.clone(), element: is_vector.then_some(element) }
+/// A name that no other wire has, nor the language.
+fn unique(wanted: String, output: &str, taken: &mut HashSet<String>) -> String {
+    let mut name = wanted.clone();
+    if is_keyword(&name) || !taken.insert(name.clone()) {
+        name = format!("{wanted}_{output}");
+        let mut n = 2;
+        while !taken.insert(name.clone()) {
+            name = format!("{wanted}_{n}");
+            n += 1;
+        }
+    }
+    name
+}
+
+/// The name of an instance.
+pub(super) fn instance_name(part: &Part) -> String {
+    format!("u_{}{}", part.name, part.index.map_or(String::new(), |i| format!("_{i}")))
 }
 
 /// `name`, `name[i]` or `name[w*i +: w]`.
@@ -312,32 +310,5 @@ fn element_text(signal: &str, width: u32, elements: usize, element: usize) -> St
         (1, _) => signal.to_string(),
         (_, 1) => format!("{signal}[{element}]"),
         (_, w) => format!("{signal}[{w}*{element} +: {w}]"),
-    }
-}
-
-/// Sources, element 0 first, as one expression: a whole signal, a part of it, or a concatenation.
-pub(super) fn join(sources: &[Source]) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    let mut start = 0;
-    while start < sources.len() {
-        let first = &sources[start];
-        let run = sources[start..]
-            .iter()
-            .enumerate()
-            .take_while(|(i, s)| s.signal == first.signal && s.element == first.element + i)
-            .count();
-        let w = first.width;
-        parts.push(match run {
-            _ if run == first.elements => first.signal.clone(),
-            1 => element_text(&first.signal, w, first.elements, first.element),
-            n if w == 1 => format!("{}[{}:{}]", first.signal, first.element + n - 1, first.element),
-            n => format!("{}[{w}*{} +: {w}*{n}]", first.signal, first.element),
-        });
-        start += run;
-    }
-    parts.reverse();
-    match parts.len() {
-        1 => parts.remove(0),
-        _ => format!("{{{}}}", parts.join(", ")),
     }
 }

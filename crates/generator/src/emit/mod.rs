@@ -1,29 +1,27 @@
 //! Prints each distinct module once.
 
 use crate::GenerateError;
-use crate::elaborate::Module;
-use crate::kernel::Path;
 use crate::prefix::Prefix;
 use flashd_hwmodel::netlist::range;
-use flashd_hwmodel::rtl::{TagKind, Verilog};
+use flashd_hwmodel::rtl::structure::Structure;
+use flashd_hwmodel::rtl::{Circuit, Leaf, Tag};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
+use std::rc::Rc;
+use std::sync::Arc;
 
 mod body;
-mod clock_enable;
-mod dissolve;
-mod inline;
+mod flat;
+mod leaf;
 mod parts;
 mod reference;
 mod registers;
-mod vector;
 
-use body::Body;
-use clock_enable::clock_enables;
-use dissolve::dissolve;
-use parts::{Parts, unread};
+use body::{Body, Readers};
+use flat::{Bus, ENABLE, Flat, Of};
+use leaf::LeafText;
+use parts::Parts;
 pub(crate) use reference::references;
-use vector::vectors;
 
 /// One emitted module.
 #[derive(Clone, Debug)]
@@ -54,160 +52,248 @@ impl Emitted {
     }
 }
 
-/// Prints a hierarchy, the names of its modules with a prefix.
+/// Prints a design, the names of its modules with a prefix.
 ///
 /// # Errors
-/// If a structural kernel does more than connect.
-pub(crate) fn emit(top: &Module, prefix: &Prefix) -> Result<Emitted, GenerateError> {
-    let name = prefix.top(&top.tag.name);
+/// If a clock gate is behind another one.
+pub(crate) fn emit(design: &Circuit, prefix: &Prefix) -> Result<Emitted, GenerateError> {
+    let top = match design.single_leaf() {
+        Some(leaf) => Of::Leaf(leaf),
+        None => Of::Module(design.structure(), false),
+    };
     let mut emitter = Emitter {
         prefix,
-        top: &top.tag.name,
+        top: String::new(),
+        bodies: Bodies::default(),
         modules: Vec::new(),
-        children: Vec::new(),
         by_text: HashMap::new(),
-        names: HashSet::from([name.clone()]),
+        printed: HashMap::new(),
+        names: HashSet::new(),
     };
-    let (key, printed) = emitter.print(top, &Parts::new())?;
-    let root = emitter.add(key, name, printed);
+    let printed = emitter.print_top(top)?;
     let mut counts = vec![0usize; emitter.modules.len()];
-    counts[root] = 1;
+    counts[printed] = 1;
     // Children were emitted before their parents, so one pass from the top counts all instances.
-    for id in (0..=root).rev() {
-        for (&child, &n) in &emitter.children[id] {
+    for id in (0..=printed).rev() {
+        for (&child, &n) in &emitter.modules[id].children {
             counts[child] += counts[id] * n;
         }
     }
-    let mut modules: Vec<EmittedModule> = Vec::new();
-    for (id, (name, text)) in emitter.modules.iter().enumerate().rev() {
-        modules.push(EmittedModule { name: name.clone(), text: text.clone(), instances: counts[id] });
+    let ports = emitter.ports(top)?;
+    let modules = emitter.modules.into_iter().zip(counts).rev();
+    let modules =
+        modules.map(|(Printed { name, text, .. }, instances)| EmittedModule { name, text, instances });
+    Ok(Emitted { modules: modules.collect(), ports, prefix: prefix.words(&emitter.top) })
+}
+
+/// The insides of modules and the texts of leaves, each made once.
+#[derive(Default)]
+struct Bodies<'a> {
+    bodies: HashMap<(usize, bool), Rc<Body<'a>>>,
+    leaves: HashMap<usize, Rc<LeafText>>,
+}
+
+impl<'a> Bodies<'a> {
+    /// The inside of a module, behind a clock gate or not. The passes, in this order, each over one module:
+    ///
+    /// | pass | needs | leaves |
+    /// | --- | --- | --- |
+    /// | [`Flat::of`] | a description | no dissolved parts, no clock gates; parts between nets |
+    /// | [`LeafText::of`] | a leaf, wherever it is used | its text, and which bits of its inputs it reads |
+    /// | [`Readers::of`] | both | what is read of each net |
+    /// | [`Body::named`] | all three | names for wires, a signal for each net |
+    /// | [`Emitter::structural`] | named wires, printed children | the text |
+    fn body(&mut self, module: &'a Structure, frozen: bool) -> Result<Rc<Body<'a>>, GenerateError> {
+        let key = (std::ptr::from_ref(module).addr(), frozen);
+        if let Some(body) = self.bodies.get(&key) {
+            return Ok(body.clone());
+        }
+        let flat = Flat::of(module, frozen)?;
+        let texts = flat.parts.iter().map(|part| match part.of {
+            Of::Leaf(leaf) => Some(self.leaf(leaf)),
+            _ => None,
+        });
+        let texts: Vec<_> = texts.collect();
+        let readers = Readers::of(&flat, &texts);
+        let body = Rc::new(Body::named(flat, module.tag.kind, texts, readers));
+        Ok(self.bodies.entry(key).or_insert(body).clone())
     }
-    let ports = vectors(&top.ports).into_iter().map(|v| (v.name, v.output, v.width, v.elements)).collect();
-    Ok(Emitted { modules, ports, prefix: prefix.words(&top.tag.name) })
+
+    fn leaf(&mut self, leaf: &Arc<dyn Leaf>) -> Rc<LeafText> {
+        let text = self.leaves.entry(address(leaf));
+        text.or_insert_with(|| Rc::new(LeafText::of(&**leaf))).clone()
+    }
+}
+
+fn address(leaf: &Arc<dyn Leaf>) -> usize {
+    Arc::as_ptr(leaf).cast::<()>().addr()
 }
 
 struct Emitter<'a> {
     prefix: &'a Prefix,
     /// Name of the design.
-    top: &'a str,
-    modules: Vec<(String, String)>,
-    children: Vec<BTreeMap<usize, usize>>,
+    top: String,
+    bodies: Bodies<'a>,
+    modules: Vec<Printed>,
     by_text: HashMap<String, usize>,
+    /// The modules that were printed, by where they are described.
+    printed: HashMap<(usize, bool, Parts), usize>,
     names: HashSet<String>,
 }
 
-/// A module but for its name: the text before and after it, and how often it has which children.
+/// A printed module, and how often it has which children.
 struct Printed {
+    name: String,
+    text: String,
+    children: BTreeMap<usize, usize>,
+}
+
+/// A module but for its name: the text before and after it.
+struct Text {
+    tag: Tag,
     before: String,
     after: String,
     children: BTreeMap<usize, usize>,
 }
 
-impl Emitter<'_> {
+impl Text {
+    /// All that a module is but the name that it gets.
+    fn key(&self) -> String {
+        format!("{}\n{}{}", self.tag.name, self.before, self.after)
+    }
+}
+
+impl<'a> Emitter<'a> {
+    fn print_top(&mut self, top: Of<'a>) -> Result<usize, GenerateError> {
+        self.top = match top {
+            Of::Leaf(leaf) => leaf.tag().name,
+            Of::Module(module, _) => module.tag.name.clone(),
+            Of::Register(_) => unreachable!("a design is a module or a leaf"),
+        };
+        let name = self.prefix.top(&self.top);
+        self.names.insert(name.clone());
+        let text = self.text(top, &Parts::new())?;
+        Ok(self.add(name, text))
+    }
+
     /// Emits a module (its children first), some of whose inputs are given in part, and returns its id; equal text means
     /// equal module.
-    fn module(&mut self, module: &Module, given: &Parts) -> Result<usize, GenerateError> {
-        let (key, printed) = self.print(module, given)?;
-        if let Some(&id) = self.by_text.get(&key) {
+    fn module(&mut self, module: Of<'a>, given: Parts) -> Result<usize, GenerateError> {
+        let place = match module {
+            Of::Leaf(leaf) => (address(leaf), false, given),
+            Of::Module(module, frozen) => (Arc::as_ptr(module).addr(), frozen, given),
+            Of::Register(_) => unreachable!("registers are no modules"),
+        };
+        if let Some(&id) = self.printed.get(&place) {
             return Ok(id);
         }
-        let base = self.prefix.inner(self.top, &module.tag.name, &key);
-        let mut name = base.clone();
-        let mut n = 2;
-        while !self.names.insert(name.clone()) {
-            name = format!("{base}_{n}");
-            n += 1;
+        let text = self.text(module, &place.2)?;
+        let key = text.key();
+        let id = match self.by_text.get(&key) {
+            Some(&id) => id,
+            None => {
+                let base = self.prefix.inner(&self.top, &text.tag.name, &key);
+                let mut name = base.clone();
+                let mut n = 2;
+                while !self.names.insert(name.clone()) {
+                    name = format!("{base}_{n}");
+                    n += 1;
+                }
+                let id = self.add(name, text);
+                self.by_text.insert(key, id);
+                id
+            }
+        };
+        self.printed.insert(place, id);
+        Ok(id)
+    }
+
+    fn add(&mut self, name: String, Text { before, after, children, .. }: Text) -> usize {
+        let text = [&before, name.as_str(), &after].concat();
+        self.modules.push(Printed { name, text, children });
+        self.modules.len() - 1
+    }
+
+    fn text(&mut self, module: Of<'a>, given: &Parts) -> Result<Text, GenerateError> {
+        match module {
+            Of::Leaf(leaf) => {
+                let text = self.bodies.leaf(leaf);
+                let unread = |bus: &Bus| !text.reads_all(bus.name);
+                let (before, after) =
+                    print_module(&text.tag, &leaf::ports(&**leaf), &text.body.text, given, unread);
+                Ok(Text { tag: text.tag.clone(), before, after, children: BTreeMap::new() })
+            }
+            Of::Module(module, frozen) => self.structural(module, frozen),
+            Of::Register(_) => unreachable!("registers are no modules"),
         }
-        Ok(self.add(key, name, printed))
     }
 
-    fn add(&mut self, key: String, name: String, printed: Printed) -> usize {
-        let id = self.modules.len();
-        let text = [&printed.before, name.as_str(), &printed.after].concat();
-        self.modules.push((name, text));
-        self.children.push(printed.children);
-        self.by_text.insert(key, id);
-        id
-    }
-
-    /// Prints a module, and returns its key: its name and its text.
-    fn print(&mut self, module: &Module, given: &Parts) -> Result<(String, Printed), GenerateError> {
-        let (flat, sources) = flat(module)?;
-        let module = &flat;
-        let body = Body::new(module, sources);
+    fn structural(&mut self, module: &'a Structure, frozen: bool) -> Result<Text, GenerateError> {
+        let body = self.bodies.body(module, frozen)?;
         let mut ids = Vec::new();
-        for child in &module.children {
-            ids.push(match child.module.tag.kind {
-                TagKind::Register { .. } => None,
-                _ if body.inlined(child).is_some() => None,
-                _ => Some(self.module(&child.module, &body.given(child))?),
+        for (place, part) in body.flat.parts.iter().enumerate() {
+            ids.push(match part.of {
+                Of::Register(_) => None,
+                _ if body.inlined(place).is_some() => None,
+                of => Some(self.module(of, body.given(place))?),
             });
         }
         let mut children = BTreeMap::new();
         for id in ids.iter().flatten() {
             *children.entry(*id).or_default() += 1;
         }
-        let body = match &module.code {
-            Verilog::Custom(text) => text.clone(),
-            Verilog::Combinatorial(_) => {
-                let names: Vec<Option<&str>> =
-                    ids.iter().map(|id| id.map(|i| self.modules[i].0.as_str())).collect();
-                body.print(&names)
-            }
-            other => {
-                return Err(GenerateError::Kernel {
-                    module: module.tag.name.clone(),
-                    detail: format!("{other:?}"),
-                });
-            }
-        };
-        let (before, after) = print_module(module, &body, given);
-        let key = format!("{}\n{before}{after}", module.tag.name);
-        Ok((key, Printed { before, after, children }))
-    }
-}
-
-/// A module as it is printed: without its dissolved children and clock gates; and what drives what in it.
-fn flat(module: &Module) -> Result<(Module, HashMap<Path, Path>), GenerateError> {
-    match &module.code {
-        Verilog::Combinatorial(_) => {
-            let (dissolved, sources) = dissolve(module)?;
-            clock_enables(&dissolved, sources)
+        let names: Vec<Option<&str>> =
+            ids.iter().map(|id| id.map(|i| self.modules[i].name.as_str())).collect();
+        let mut tag = module.tag.clone();
+        if frozen {
+            tag.name += &format!("_{ENABLE}");
+            tag.doc += &format!("\nIts registers hold while {ENABLE} is low.");
         }
-        _ => Ok((module.clone(), HashMap::new())),
+        let unread = |port: &Bus| body.is_unread_in_part(port);
+        let (before, after) =
+            print_module(&tag, &body.flat.ports, &body.print(&names), &Parts::new(), unread);
+        Ok(Text { tag, before, after, children })
+    }
+
+    /// Ports of the top: (name, output, element width, elements).
+    fn ports(&mut self, top: Of<'a>) -> Result<Vec<(String, bool, u32, usize)>, GenerateError> {
+        let shape = |bus: &Bus| (bus.name.to_string(), bus.output, bus.width, bus.nets.len());
+        Ok(match top {
+            Of::Module(module, _) => self.bodies.body(module, false)?.flat.ports.iter().map(shape).collect(),
+            Of::Leaf(leaf) => leaf::ports(&**leaf).iter().map(shape).collect(),
+            Of::Register(_) => Vec::new(),
+        })
     }
 }
 
-/// The text of a module before and after its name.
-fn print_module(module: &Module, body: &str, given: &Parts) -> (String, String) {
-    let (mut before, mut text) = (String::new(), String::new());
-    let (unread, body) = unread(body);
-    for line in module.tag.doc.lines() {
+/// The text of a module before and after its name. Bits that `unread` inputs drop on purpose are the only ones that may stay unread.
+fn print_module(
+    tag: &Tag,
+    ports: &[Bus],
+    body: &str,
+    given: &Parts,
+    unread: impl Fn(&Bus) -> bool,
+) -> (String, String) {
+    let (mut before, mut text) = (String::new(), String::from(" (\n"));
+    for line in tag.doc.lines() {
         let _ = writeln!(before, "// {line}");
     }
-    let ports: Vec<(bool, String)> = vectors(&module.ports)
-        .iter()
-        .map(|v| {
-            let direction = if v.output { "output" } else { "input " };
-            // Of an input that is given in part, bits keep their places.
-            let (unread, range) = match given.get(&v.name) {
-                Some((high, low)) => (false, format!("[{high}:{low}] ")),
-                None => (unread.iter().any(|(name, _)| *name == v.name), range(v.bits())),
-            };
-            (unread, format!("    {direction} wire {range}{}", v.name))
-        })
-        .collect();
     before += "module ";
-    text += " (\n";
-    for (i, (unread, port)) in ports.iter().enumerate() {
+    for (i, port) in ports.iter().enumerate() {
+        let direction = if port.output { "output" } else { "input " };
+        // Of an input that is given in part, bits keep their places.
+        let (unread, range) = match given.iter().find(|(name, _)| name == port.name) {
+            Some((_, (high, low))) => (false, format!("[{high}:{low}] ")),
+            None => (!port.output && unread(port), range(port.bits())),
+        };
         let comma = if i + 1 < ports.len() { "," } else { "" };
-        // Bits that the function drops on purpose are the only ones that may stay unread.
+        let port = format!("    {direction} wire {range}{}{comma}", port.name);
         let _ = match unread {
             true => writeln!(
                 text,
-                "    /* verilator lint_off UNUSEDSIGNAL */\n{port}{comma}\n    /* verilator lint_on UNUSEDSIGNAL */"
+                "    /* verilator lint_off UNUSEDSIGNAL */\n{port}\n    /* verilator lint_on UNUSEDSIGNAL */"
             ),
-            false => writeln!(text, "{port}{comma}"),
+            false => writeln!(text, "{port}"),
         };
     }
     let _ = write!(text, ");\n{body}endmodule\n");

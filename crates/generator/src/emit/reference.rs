@@ -1,66 +1,64 @@
-//! Hierarchical names: where in the Verilog a signal of the RustHDL design is.
+//! Hierarchical names: where in the Verilog a wire of a design is.
 
-use super::body::{Body, instance_name, join};
-use super::clock_enable::clock_enables;
-use super::dissolve::{Watched, dissolve_watched, prefixed, take_watched};
+use super::Bodies;
+use super::body::instance_name;
+use super::flat::Of;
 use crate::GenerateError;
-use crate::elaborate::{Child, Module, Signal};
-use flashd_hwmodel::rtl::TagKind;
+use flashd_hwmodel::rtl::Watched;
+use flashd_hwmodel::rtl::structure::{Kind, Structure};
 
-/// The Verilog expressions of signals, by the numbers that RustHDL's probes give them, seen from `top`, the name of an instance of
-/// the design.
+/// The Verilog expressions of watched wires, seen from `top`, the name of an instance of the design.
 ///
 /// # Errors
-/// If a signal is not the port of a module inside the design.
-pub(crate) fn references(module: &Module, top: &str, atoms: &[usize]) -> Result<Vec<String>, GenerateError> {
-    atoms.iter().map(|&atom| reference(module, top, atom)).collect()
+/// If a wire has no name inside the design, or a clock gate is behind another one.
+pub(crate) fn references<'w>(
+    design: &Structure,
+    top: &str,
+    watched: impl Iterator<Item = &'w Watched>,
+) -> Result<Vec<String>, GenerateError> {
+    let mut bodies = Bodies::default();
+    watched.map(|watched| reference(&mut bodies, design, top, watched)).collect()
 }
 
-fn reference(design: &Module, top: &str, atom: usize) -> Result<String, GenerateError> {
-    let lost = || GenerateError::Kernel {
+fn reference<'a>(
+    bodies: &mut Bodies<'a>,
+    design: &'a Structure,
+    top: &str,
+    watched: &Watched,
+) -> Result<String, GenerateError> {
+    let lost = || GenerateError::Description {
         module: design.tag.name.clone(),
-        detail: format!("signal {atom} has no name in the Verilog"),
+        detail: format!("{} has no name in the Verilog", watched.label),
     };
-    let mut chain = Vec::new();
-    let port = find(design, atom, &mut chain).ok_or_else(lost)?;
-    let (mut module, mut chain, mut path) = (design, chain.as_slice(), vec![top.to_string()]);
-    // Down the instances, as long as the owner of the port is below one.
-    while let Some((name, depth)) = instance(module, chain) {
-        path.push(name);
-        module = &chain[depth].module;
-        chain = &chain[depth + 1..];
-    }
-    let (dissolved, sources) = dissolve_watched(module, Some(Watched { chain, port }))?;
-    let (flat, mut sources) = clock_enables(&dissolved, sources)?;
-    let source = take_watched(&mut sources).ok_or_else(lost)?;
-    path.push(join(&[Body::new(&flat, sources).source(&source)]));
-    Ok(path.join("."))
-}
-
-/// The children from a module to the one that has the signal as a port, and that port.
-fn find<'a>(module: &'a Module, atom: usize, chain: &mut Vec<&'a Child>) -> Option<&'a Signal> {
-    for child in &module.children {
-        chain.push(child);
-        let port = child.module.ports.iter().find(|port| port.atom == Some(atom));
-        if let Some(port) = port.or_else(|| find(&child.module, atom, chain)) {
-            return Some(port);
+    let (path, slot) = in_sight(design, &watched.path, watched.slot).ok_or_else(lost)?;
+    let (mut module, mut path, mut frozen) = (design, path, false);
+    let mut names = vec![top.to_string()];
+    loop {
+        let body = bodies.body(module, frozen)?;
+        match body.flat.find(path, slot) {
+            Ok(net) => {
+                names.push(body.expression(&[net]));
+                return Ok(names.join("."));
+            }
+            Err((part, rest)) => {
+                names.push(instance_name(part));
+                let Of::Module(inner, behind_gate) = part.of else { return Err(lost()) };
+                (module, path, frozen) = (&**inner, rest, behind_gate);
+            }
         }
-        chain.pop();
     }
-    None
 }
 
-/// The first instance on a chain that does not end with it, by its name in the module that is printed, and its place: names of
-/// dissolved modules become part of it.
-fn instance(module: &Module, chain: &[&Child]) -> Option<(String, usize)> {
-    let depth = chain.iter().position(|child| child.module.tag.kind != TagKind::Dissolved)?;
-    if depth + 1 == chain.len() {
-        return None;
+/// The wire that a slot has in Verilog: an input is known by what drives it in the module around.
+fn in_sight<'p>(design: &Structure, path: &'p [u32], slot: u32) -> Option<(&'p [u32], u32)> {
+    let (mut around, mut module) = (None, design);
+    for &place in path {
+        let node = &module.nodes[place as usize];
+        let Kind::Module(inner) = &node.kind else { return None };
+        (around, module) = (Some(node), inner);
     }
-    let mut name = chain[depth].name.clone();
-    for i in (0..depth).rev() {
-        let parent = if i == 0 { module } else { &chain[i - 1].module };
-        name = prefixed(parent, chain[i], &name);
+    match module.input_slots().position(|input| input == slot) {
+        Some(place) => Some((&path[..path.len().checked_sub(1)?], around?.inputs[place])),
+        None => Some((path, slot)),
     }
-    Some((instance_name(&name, chain[depth].index), depth))
 }

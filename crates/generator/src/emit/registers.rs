@@ -1,11 +1,8 @@
 //! Registers as `always` blocks.
 
-use super::body::{Body, Source, join};
-use super::clock_enable::ENABLE;
-use super::vector::is_register;
-use crate::elaborate::Child;
-use crate::kernel::Path;
-use flashd_hwmodel::rtl::TagKind;
+use super::body::{Body, Source};
+use super::flat::{CLOCK, ENABLE, Of, Part};
+use flashd_hwmodel::rtl::structure::Register;
 use std::fmt::Write;
 
 /// Assignments that share a clock and a reset or an enable.
@@ -23,37 +20,35 @@ impl Body<'_> {
     /// neighbours too are written as one assignment.
     pub(super) fn print_registers(&self, text: &mut String) {
         let mut blocks: Vec<Block> = Vec::new();
-        let registers: Vec<&Child> = self.module.children.iter().filter(|c| is_register(c)).collect();
+        let registers: Vec<&Part> = self.flat.parts.iter().filter(|part| part.is_register()).collect();
+        let word = |part: &Part, pin| part.pins(pin).map(|bus| self.source(bus.nets[0]));
+        let controls = |part: &Part| [CLOCK, ENABLE, "rst", "enable"].map(|pin| word(part, pin));
         let mut start = 0;
         while start < registers.len() {
             let first = registers[start];
-            let key = self.register_key(first);
-            let mut run = vec![self.register_data(first)];
+            let key = controls(first);
+            let mut run: Vec<Source> = word(first, "d").into_iter().collect();
             while let Some(next) = registers.get(start + run.len()) {
-                let data = self.register_data(next);
-                let last = &run[run.len() - 1];
-                let follows = next.name == first.name
-                    && self.register_key(next) == key
-                    && data.signal == last.signal
-                    && data.element == last.element + 1;
-                if !follows {
+                let last = run[run.len() - 1];
+                let data = Source { element: last.element + 1, ..last };
+                if next.name != first.name || word(next, "d") != Some(data) || controls(next) != key {
                     break;
                 }
                 run.push(data);
             }
-            let path =
-                Path { instance: Some((first.name.clone(), first.index)), port: "q".into(), element: None };
-            let q = self.source(&path);
+            let q: Vec<Source> = word(first, "q").into_iter().collect();
             let targets: Vec<Source> =
-                (0..run.len()).map(|i| Source { element: q.element + i, ..q.clone() }).collect();
-            let assignment = format!("{} <= {};", join(&targets), join(&run));
-            let reset = match first.module.tag.kind {
-                TagKind::Register { reset: Some(value), .. } => {
-                    format!("{} <= {}'h{value:x};", join(&targets), q.width * run.len() as u32)
+                (0..run.len()).map(|i| Source { element: q[0].element + i, ..q[0] }).collect();
+            let targets = self.join(&targets);
+            let assignment = format!("{targets} <= {};", self.join(&run));
+            let reset = match first.of {
+                Of::Register(Register::Reset(value)) => {
+                    format!("{targets} <= {}'h{value:x};", self.signal(q[0]).width * run.len() as u32)
                 }
                 _ => String::new(),
             };
-            let (clk, ce, rst, enable) = key;
+            let [clk, ce, rst, enable] =
+                key.map(|source| source.map_or(String::new(), |source| self.join(&[source])));
             let same = |b: &&mut Block| b.clk == clk && b.ce == ce && b.rst == rst && b.enable == enable;
             match blocks.iter_mut().find(same) {
                 Some(block) => {
@@ -71,51 +66,41 @@ impl Body<'_> {
             }
             start += run.len();
         }
-        for Block { clk, ce, rst, enable, assignments, resets } in blocks {
-            let _ = writeln!(text, "    always @(posedge {clk}) begin");
-            // Frozen registers hold all that they would otherwise do.
-            let frozen = !ce.is_empty();
-            let by = if frozen { "    " } else { "" };
-            let indent = |lines: &[String], more: &str| -> String {
-                lines.iter().map(|l| format!("        {by}{more}{l}\n")).collect()
-            };
-            if frozen {
-                let _ = writeln!(text, "        if ({ce}) begin");
-            }
-            match (rst.as_str(), enable.as_str()) {
-                ("", "") => text.push_str(&indent(&assignments, "")),
-                ("", enable) => {
-                    let body = indent(&assignments, "    ");
-                    let _ = writeln!(text, "        {by}if ({enable}) begin\n{body}        {by}end");
-                }
-                (rst, _) => {
-                    let clear = indent(&resets, "    ");
-                    let body = indent(&assignments, "    ");
-                    let _ = writeln!(
-                        text,
-                        "        {by}if ({rst}) begin\n{clear}        {by}end else begin\n{body}        {by}end"
-                    );
-                }
-            }
-            if frozen {
-                text.push_str("        end\n");
-            }
-            text.push_str("    end\n\n");
-        }
+        blocks.iter().for_each(|block| block.print(text));
     }
+}
 
-    /// Clock, clock enable, reset and enable; empty where there is none.
-    fn register_key(&self, register: &Child) -> (String, String, String, String) {
-        let control = |port: &str| match register.module.ports.iter().any(|p| p.name == port) {
-            true => self.input(register, port, &[None]),
-            false => String::new(),
+impl Block {
+    fn print(&self, text: &mut String) {
+        let Block { clk, ce, rst, enable, assignments, resets } = self;
+        let _ = writeln!(text, "    always @(posedge {clk}) begin");
+        // Frozen registers hold all that they would otherwise do.
+        let frozen = !ce.is_empty();
+        let by = if frozen { "    " } else { "" };
+        let indent = |lines: &[String], more: &str| -> String {
+            lines.iter().map(|l| format!("        {by}{more}{l}\n")).collect()
         };
-        (control("clk"), control(ENABLE), control("rst"), control("enable"))
-    }
-
-    fn register_data(&self, register: &Child) -> Source {
-        let sink =
-            Path { instance: Some((register.name.clone(), register.index)), port: "d".into(), element: None };
-        self.source(&self.sources[&sink])
+        if frozen {
+            let _ = writeln!(text, "        if ({ce}) begin");
+        }
+        match (rst.as_str(), enable.as_str()) {
+            ("", "") => text.push_str(&indent(assignments, "")),
+            ("", enable) => {
+                let body = indent(assignments, "    ");
+                let _ = writeln!(text, "        {by}if ({enable}) begin\n{body}        {by}end");
+            }
+            (rst, _) => {
+                let clear = indent(resets, "    ");
+                let body = indent(assignments, "    ");
+                let _ = writeln!(
+                    text,
+                    "        {by}if ({rst}) begin\n{clear}        {by}end else begin\n{body}        {by}end"
+                );
+            }
+        }
+        if frozen {
+            text.push_str("        end\n");
+        }
+        text.push_str("    end\n\n");
     }
 }

@@ -47,12 +47,8 @@ pub fn picked<'a>(
     cores: impl Iterator<Item = &'a [Wire]>,
 ) -> Vec<Wire> {
     let cores: Vec<&[Wire]> = cores.collect();
-    let elements = cores[0].iter().enumerate();
-    elements
-        .map(|(j, element)| {
-            let pick = ResultPick { queries: cores.len(), width: element.width() };
-            let inputs: Vec<Wire> = [index].into_iter().chain(cores.iter().map(|words| words[j])).collect();
-            m.leaf((name, j), VectorLeaf::new(pick), &inputs)[0]
-        })
-        .collect()
+    let pick = ResultPick { queries: cores.len(), width: cores[0].first().map_or(1, |word| word.width()) };
+    let inputs = (0..cores[0].len())
+        .map(|j| [index].into_iter().chain(cores.iter().map(|words| words[j])).collect::<Vec<Wire>>());
+    m.leaf_each(name, VectorLeaf::new(pick), inputs).concat()
 }

@@ -9,7 +9,7 @@ use crate::attention::group::blanked;
 use crate::attention::port_result::{Accumulated, PortResult, Scaling};
 use crate::attention::ports::CoreOutputs;
 use crate::function;
-use crate::rtl::{Module, Tag, Wire};
+use crate::rtl::{Module, Name, Tag, Wire};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -42,32 +42,27 @@ pub fn converted(
     scale: Option<Wire>,
     done: Wire,
 ) -> Vec<Wire> {
-    let tag = || {
-        Tag::module(
-            format!("{}_result", (at_port.lanes.name)(n)),
-            "An element of a result, of its accumulator.",
-        )
-    };
-    (words.iter().enumerate())
-        .map(|(i, &word)| {
-            around.part(("result", i), tag(), |m| {
-                let word = m.input("accumulator", word);
-                let scale = scale.map(|scale| m.input("scale", scale));
-                let done = m.input("done", done);
-                let o = (at_port.convert)(m, n, &Accumulated { word, scale, done });
-                m.output("o", o)
-            })
+    let tag = format!("{}_result", (at_port.lanes.name)(n));
+    let tag = Tag::module(tag, "An element of a result, of its accumulator.");
+    let inputs = words.iter().map(|&word| Accumulated { word, scale, done });
+    around.each("result", inputs, |m, name, &Accumulated { word, scale, done }| {
+        m.part(name, tag.clone(), |m| {
+            let word = m.input("accumulator", word);
+            let scale = scale.map(|scale| m.input("scale", scale));
+            let done = m.input("done", done);
+            let o = (at_port.convert)(m, n, &Accumulated { word, scale, done });
+            m.output("o", o)
         })
-        .collect()
+    })
 }
 
 /// The accumulators of a core, registered as its query ends.
-fn held(around: &mut Module, core: usize, done: Wire, words: &[Wire]) -> Vec<Wire> {
+fn held(around: &mut Module, name: Name, done: Wire, words: &[Wire]) -> Vec<Wire> {
     let tag = Tag::module(
         format!("held_accumulators_{}x{}", words.len(), words[0].width()),
         "Accumulators of a query that has ended.",
     );
-    around.part(("held", core), tag, |m| {
+    around.part(name, tag, |m| {
         m.clock();
         let done = m.input("done", done);
         let words = m.inputs("accumulator", words);
@@ -87,15 +82,11 @@ pub fn scaled_results(
     empty: Option<Wire>,
 ) -> (Vec<Wire>, Vec<Wire>) {
     let scaling: Vec<Scaling> = cores.iter().filter_map(|core| core.scaling).collect();
-    let holds = |b: usize| b > 0 || n.partial;
-    let held: Vec<Option<Vec<Wire>>> = (cores.iter().enumerate())
-        .map(|(b, core)| holds(b).then(|| held(m, b, scaling[b].done, &core.o)))
-        .collect();
+    let first = usize::from(!n.partial);
+    let ended = scaling.iter().zip(cores).skip(first).map(|(scaling, core)| (scaling.done, core.o.clone()));
+    let held = m.each_from(first, "held", ended, |m, name, (done, words)| held(m, name, *done, words));
     let [done] = m.call("follows", FollowsFunction {}, [turn.more, scaling[0].done]);
-    let words = (cores.iter().zip(&held).enumerate()).map(|(b, (core, held))| match held {
-        Some(held) if b > 0 => &held[..],
-        _ => &core.o[..],
-    });
+    let words = [&cores[0].o[..]].into_iter().chain(held.iter().skip(1 - first).map(|held| &held[..]));
     let words = picked(m, "pick", turn.next, words);
     let scales: Vec<[Wire; 1]> = scaling.iter().map(|scaling| [scaling.scale]).collect();
     let scale = picked(m, "pick_scale", turn.next, scales.iter().map(|scale| &scale[..]));
@@ -106,7 +97,7 @@ pub fn scaled_results(
         None => o,
     };
     let state = match n.partial {
-        true => picked(m, "pick_state", turn.index, held.iter().flatten().map(|held| &held[..])),
+        true => picked(m, "pick_state", turn.index, held.iter().map(|held| &held[..])),
         false => Vec::new(),
     };
     (o, state)

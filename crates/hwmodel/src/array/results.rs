@@ -12,7 +12,7 @@
 //! scalars of a state wait in the queue with the flags.
 
 use crate::function;
-use crate::rtl::{Module, Name, Tag, Wire};
+use crate::rtl::{Module, Name, Tag, Wire, wires};
 
 function! {
     /// The own result of a place in the queue, or the result of the next place.
@@ -51,6 +51,8 @@ pub struct QueryResult {
     /// Its flags, in the order of [`CoreOutputs::flags`](crate::attention::ports::CoreOutputs::flags).
     pub flags: Vec<Wire>,
 }
+
+wires!(QueryResult { o, state, scalars, valid, flags });
 
 impl QueryResult {
     fn bring_in(&self, m: &mut Module, prefix: &str) -> QueryResult {
@@ -143,11 +145,11 @@ pub fn result_select(
     })
 }
 
-/// One place of the queue, that of core `index + 1`. It registers the result of the core while `take` is high,
+/// One place of the queue. It registers the result of the core while `take` is high,
 /// otherwise the next place's.
 pub fn kept_result(
     around: &mut Module,
-    index: usize,
+    name: Name,
     take: Wire,
     own: &QueryResult,
     behind: &QueryResult,
@@ -156,7 +158,7 @@ pub fn kept_result(
         own.suffix(["kept_result", "kept_flags"]),
         "What belongs to a result that waits for the port, one place nearer in every cycle.",
     );
-    around.part(("kept", index), tag, |m| {
+    around.part(name, tag, |m| {
         m.clock();
         m.reset();
         let (take, own, behind) = place(m, take, own, behind);

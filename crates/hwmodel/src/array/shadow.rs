@@ -1,6 +1,6 @@
 //! The shadow registers: queries that wait for their block to start.
 
-use crate::rtl::{Module, Tag, Wire};
+use crate::rtl::{Module, Name, Tag, Wire, wires};
 
 /// A query with the words that are loaded with it.
 #[derive(Clone)]
@@ -13,14 +13,16 @@ pub struct Query {
     pub limits: Vec<Wire>,
 }
 
-/// The shadow register of core `index`. It loads `query` while `load` is high; returns the query that it holds.
-pub fn query_shadow(around: &mut Module, index: usize, load: Wire, query: &Query) -> Query {
+wires!(Query { q, exponent, limits });
+
+/// The shadow register of a core. It loads `query` while `load` is high; returns the query that it holds.
+pub fn query_shadow(around: &mut Module, name: Name, load: Wire, query: &Query) -> Query {
     let (d, width) = (query.q.len(), query.q[0].width());
     let text =
         |letter: char, wire: Option<&Wire>| wire.map_or(String::new(), |w| format!("_{letter}{}", w.width()));
     let suffix = text('e', query.exponent.as_ref()) + &text('k', query.limits.first());
     let tag = Tag::module(format!("query_shadow_{d}x{width}{suffix}"), "A query of the next block.");
-    around.part(("shadow", index), tag, |m| {
+    around.part(name, tag, |m| {
         m.clock();
         let load = m.input("load", load);
         let q = m.inputs("q", &query.q);

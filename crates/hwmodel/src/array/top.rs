@@ -7,22 +7,22 @@ use super::pick::picked;
 use super::port::{Turn, converted, scaled_results};
 use super::results::{OrderFunction, QueryResult, SelectFunction, kept_result, result_select};
 use super::shadow::{Query, query_shadow};
-use super::window::{StateMaskFunction, key_counter, key_window};
+use super::window::{KeyWindow, StateMaskFunction, key_counter, key_window};
 use crate::attention::masks::UnmaskedFunction;
 use crate::attention::port_result::PortResult;
-use crate::attention::ports::{CoreInputs, CoreOutputs, CorePorts, OpenInputs};
+use crate::attention::ports::{CoreInputs, CoreOutputs, OpenInputs};
 use crate::catalogue::{at_port, core_at_port};
-use crate::rtl::{Circuit, Module, Name, Tag, Wire};
+use crate::rtl::{Circuit, Module, Name, Tag, Wire, Wires};
 use flashd_spec::config::{ArrayConfig, ConfigError, Design};
 use flashd_spec::numerics::Numerics;
 use flashd_spec::ports::Port;
 use std::sync::Arc;
 
 /// The inputs of an array, by the names of the contract (`docs/reference/array.md`).
-pub struct ArrayInputs<'a> {
+pub struct ArrayInputs {
     /// The inputs that a core has, too. `q_valid` and `k_valid` say that a query and a key are offered, `k_mask` that
     /// no query of the block sees the key. `k_bias` has a word for each query.
-    pub core: CoreInputs<'a>,
+    pub core: CoreInputs,
     /// The query is the last of its block.
     pub q_last: Wire,
     /// With masks: the place in the block of the first key that the query sees.
@@ -73,7 +73,7 @@ pub fn array(
     name: impl Into<Name>,
     config: &ArrayConfig,
     n: &Arc<Numerics>,
-    &ArrayInputs { core: inputs, q_last, q_from, q_to, k_index }: &ArrayInputs,
+    ArrayInputs { core: inputs, q_last, q_from, q_to, k_index }: &ArrayInputs,
 ) -> ArrayOutputs {
     let queries = config.queries;
     let tag = Tag::module(
@@ -81,40 +81,49 @@ pub fn array(
         format!("{queries} queries at once: every key meets the query of every core."),
     );
     around.part(name, tag, |m| {
-        let ports = CorePorts::declare(m, &config.core, &inputs);
-        let q_last = m.input("q_last", q_last);
+        let CoreInputs {
+            q,
+            q_valid,
+            v_exponent,
+            k,
+            k_valid,
+            k_last,
+            k_mask,
+            k_bias,
+            k_state,
+            state_scalars,
+            state_o,
+            v,
+        } = inputs.enter(m, &config.core);
+        let q_last = m.input("q_last", *q_last);
         let [q_from, q_to] =
-            [("q_from", q_from), ("q_to", q_to)].map(|(name, wire)| m.optional_input(name, wire));
-        let k_index = m.optional_input("k_index", k_index);
-        let CorePorts { q, q_valid, v_exponent, k, k_valid, k_last, k_mask, k_state, state_o, v, .. } = ports;
-        let state_scalars = &ports.state_scalars;
+            [("q_from", q_from), ("q_to", q_to)].map(|(name, wire)| m.optional_input(name, *wire));
+        let k_index = m.optional_input("k_index", *k_index);
 
         let control = array_control(m, queries, [q_valid, q_last], [k_valid, k_last]);
         let query = Query { q, exponent: v_exponent, limits: [q_from, q_to].into_iter().flatten().collect() };
+        let loads = control.load.iter().map(|&load| (load, query.clone()));
         let waiting: Vec<Query> =
-            control.load.iter().enumerate().map(|(b, &load)| query_shadow(m, b, load, &query)).collect();
+            m.each("shadow", loads, |m, name, (load, query)| query_shadow(m, name, *load, query));
         let masks = k_mask
             .map(|k_mask| key_masks(m, config, &control, &waiting, [k_last, k_mask], k_state.zip(k_index)));
         let at_port = at_port(&config.core, n).filter(|_| queries > 1);
-        let cores: Vec<CoreOutputs> = (waiting.iter().enumerate())
-            .map(|(b, query)| {
-                let inputs = CoreInputs {
-                    q: &query.q,
-                    q_valid: control.take_query[b],
-                    v_exponent: query.exponent,
-                    k: &k,
-                    k_valid: control.key[b],
-                    k_last,
-                    k_mask: masks.as_ref().map(|masks| masks[b]),
-                    k_bias: ports.k_bias.get(b..=b).unwrap_or_default(),
-                    k_state,
-                    state_scalars,
-                    state_o: &state_o,
-                    v: &v,
-                };
-                core_at_port(m, ("core", b), &config.core, n, &inputs, at_port)
-            })
-            .collect();
+        let cores = waiting.iter().enumerate().map(|(b, query)| CoreInputs {
+            q: query.q.clone(),
+            q_valid: control.take_query[b],
+            v_exponent: query.exponent,
+            k: k.clone(),
+            k_valid: control.key[b],
+            k_last,
+            k_mask: masks.as_ref().map(|masks| masks[b]),
+            k_bias: k_bias.get(b..=b).unwrap_or_default().to_vec(),
+            k_state,
+            state_scalars: state_scalars.clone(),
+            state_o: state_o.clone(),
+            v: v.clone(),
+        });
+        let cores: Vec<CoreOutputs> =
+            m.each("core", cores, |m, name, inputs| core_at_port(m, name, &config.core, n, inputs, at_port));
         let of_cores = |flag: fn(&CoreOutputs) -> Wire| cores.iter().map(flag).collect::<Vec<Wire>>();
         let v_step = flag_tree(m, "steps", &of_cores(|core| core.v_step));
         let v_ren = flag_tree(m, "reads", &of_cores(|core| core.v_ren));
@@ -166,17 +175,19 @@ fn key_masks(
     // every block, so it sees every key of the block.
     let is_state = state.map(|(state, _)| state);
     let index = key_counter(m, config.key_index_bits(), control.key[0], k_last, is_state);
-    let window = |(b, query): (usize, &Query)| {
-        let outside = key_window(m, b, control.take_query[b], &query.limits, index, k_mask);
-        match state {
-            Some((state, place)) => {
-                let function = StateMaskFunction { bits: config.index_bits(), core: b as u64 };
-                m.call(("mask", b), function, [outside, k_mask, state, place])[0]
-            }
-            None => outside,
+    m.reserve_alternate(&["window", "mask"]);
+    let windows = control.take_query.iter().zip(waiting);
+    let windows =
+        windows.map(|(&load, query)| KeyWindow { load, limits: query.limits.clone(), index, k_mask });
+    let outside = m.each("window", windows, key_window);
+    let mask = |(b, outside): (usize, Wire)| match state {
+        Some((state, place)) => {
+            let function = StateMaskFunction { bits: config.index_bits(), core: b as u64 };
+            m.call(("mask", b), function, [outside, k_mask, state, place])[0]
         }
+        None => outside,
     };
-    waiting.iter().enumerate().map(window).collect()
+    outside.into_iter().enumerate().map(mask).collect()
 }
 
 /// The result on the port.
@@ -264,13 +275,22 @@ fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
     let [low] = m.call("low", LowFunction {}, []);
     let take = own[0].valid;
     let followers = &own[1..];
-    // From the last place to the first. The last one has no successor: it reads invalid results, of any data.
+    // The last place has no successor: it reads invalid results, of any data.
     m.reserve(&["kept"]);
-    let mut kept: Vec<QueryResult> = Vec::new();
-    for (i, own) in followers.iter().enumerate().rev() {
-        let nothing = QueryResult { valid: low, flags: vec![low; own.flags.len()], ..own.clone() };
-        let behind = kept.first().unwrap_or(&nothing);
-        kept.insert(0, kept_result(m, i, take, own, behind));
+    let mut behind: Vec<QueryResult> =
+        followers.iter().skip(1).map(|own| own.map(&mut |wire| m.later(wire.width()))).collect();
+    behind.extend(followers.last().map(|own| QueryResult {
+        valid: low,
+        flags: vec![low; own.flags.len()],
+        ..own.clone()
+    }));
+    let places = followers.iter().cloned().zip(behind.iter().cloned());
+    let kept: Vec<QueryResult> =
+        m.each("kept", places.map(|place| (take, place)), |m, name, (take, place)| {
+            kept_result(m, name, *take, &place.0, &place.1)
+        });
+    for (behind, kept) in behind.iter().zip(kept.iter().skip(1)) {
+        m.drive_wires(behind, kept);
     }
     match kept.first() {
         Some(behind) => Results {

@@ -5,7 +5,7 @@
 //! keys before the first one that any query of the block needs; it then subtracts their number from both limits.
 
 use crate::function;
-use crate::rtl::{Module, Tag, Wire};
+use crate::rtl::{Module, Name, Tag, Wire, wires};
 
 function! {
     /// The place of the next key in its block.
@@ -81,25 +81,29 @@ function! {
     eval<W> { [k_mask.or(&index.lt(&from)).or(&index.lt(&to).not())] }
 }
 
-/// The window of core `b`. Returns `mask`: the query of the core does not see the key on the port.
-///
-/// `load` says that the core loads its query, and with it `limits`, the places `from` and `to`. `index` is the place of
-/// the key, and `k_mask` says that no query sees it.
-pub fn key_window(
-    around: &mut Module,
-    b: usize,
-    load: Wire,
-    limits: &[Wire],
-    index: Wire,
-    k_mask: Wire,
-) -> Wire {
-    let bits = index.width();
+/// The inputs of the window of a core.
+pub struct KeyWindow {
+    /// The core loads its query, and with it `limits`.
+    pub load: Wire,
+    /// The places `from` and `to`.
+    pub limits: Vec<Wire>,
+    /// The place of the key.
+    pub index: Wire,
+    /// No query sees the key.
+    pub k_mask: Wire,
+}
+
+wires!(KeyWindow { load, limits, index, k_mask });
+
+/// The window of a core. Returns `mask`: the query of the core does not see the key on the port.
+pub fn key_window(around: &mut Module, name: Name, inputs: &KeyWindow) -> Wire {
+    let bits = inputs.index.width();
     let tag = Tag::module(format!("key_window_{bits}"), "Which keys a query does not see.");
-    around.part(("window", b), tag, |m| {
+    around.part(name, tag, |m| {
         m.clock();
-        let load = m.input("load", load);
-        let limits = m.inputs("limit", limits);
-        let [index, k_mask] = m.input_each([("index", index), ("k_mask", k_mask)]);
+        let load = m.input("load", inputs.load);
+        let limits = m.inputs("limit", &inputs.limits);
+        let [index, k_mask] = m.input_each([("index", inputs.index), ("k_mask", inputs.k_mask)]);
         let limits = m.registers_if("limit_q", load, &limits);
         let [mask] = m.call("outside", OutsideFunction { bits }, [index, limits[0], limits[1], k_mask]);
         m.output("mask", mask)

@@ -1,6 +1,6 @@
 //! The or of many flags.
 
-use crate::netlist::{Net, verilog_body};
+use crate::netlist::{Body, Net, verilog_body};
 use crate::rtl::{Leaf, Pins, Tag};
 use crate::word::Word;
 
@@ -30,7 +30,7 @@ impl Leaf for AnyFlag {
     }
 
     /// One operator over the whole vector instead of a chain.
-    fn verilog(&self) -> String {
+    fn verilog(&self) -> Body {
         let any = Net::input("x", self.count as u32).any();
         verilog_body(&["x"], &[("any".to_string(), any)])
     }

@@ -7,7 +7,7 @@ use super::flags::{Flags, flag_pipe};
 use super::group::{FlagOrFunction, GroupInputs, GroupOutputs, LANES_PER_GROUP, LaneKind, group};
 use super::masks::{EmptyQueryFunction, QueryEndsFunction, UnmaskedFunction};
 use super::port_result::{PortResult, Scaling};
-use super::ports::{CoreInputs, CoreOutputs, CorePorts};
+use super::ports::{CoreInputs, CoreOutputs};
 use super::results::{
     EndOfQueryFunction, overflow_control, result_control, saturated_keys, saturation_control,
 };
@@ -73,8 +73,8 @@ pub fn core(
         None => config.name(),
     };
     around.part(name, Tag::module(module, kind.doc), |m| {
-        let ports = CorePorts::declare(m, config, inputs);
-        let CorePorts { q, q_valid, v_exponent, k, k_valid, k_last, k_mask, k_bias, k_state, v, .. } = ports;
+        let ports = inputs.enter(m, config);
+        let CoreInputs { q, q_valid, v_exponent, k, k_valid, k_last, k_mask, k_bias, k_state, v, .. } = ports;
         let early = usize::from(kind.early_value);
         let late = n.value_latency as usize - 1;
 
@@ -178,16 +178,17 @@ pub fn core(
             .map(|(&wire, &(name, after))| delay(m, (name, 0), wire, after + late))
             .collect();
         let [state_ren, v_state, restore] = [0, 1, 2].map(|i| requests.map(|requests| requests[i]));
-        let groups: Vec<GroupOutputs> = (v.chunks(LANES_PER_GROUP).enumerate())
-            .map(|(g, v)| {
-                let restore =
-                    restore.map(|restore| (restore, &ports.state_o[g * LANES_PER_GROUP..][..v.len()]));
-                // The port of an array shows the zeros of a query without keys.
-                let empty = empty.filter(|_| at_port.is_none());
-                let inputs = GroupInputs { scalars: &scalars, empty, ends_query, v, restore };
-                group(m, g, n, lanes, &inputs)
-            })
-            .collect();
+        let groups = v.chunks(LANES_PER_GROUP).enumerate().map(|(g, v)| GroupInputs {
+            scalars: scalars.clone(),
+            // The port of an array shows the zeros of a query without keys.
+            empty: empty.filter(|_| at_port.is_none()),
+            ends_query,
+            v: v.to_vec(),
+            restore: restore
+                .map(|restore| (restore, ports.state_o[g * LANES_PER_GROUP..][..v.len()].to_vec())),
+        });
+        let groups: Vec<GroupOutputs> =
+            m.each("group", groups, |m, name, inputs| group(m, name, n, lanes, inputs));
         let of_groups = |wires: fn(&GroupOutputs) -> &[Wire]| {
             groups.iter().flat_map(wires).copied().collect::<Vec<Wire>>()
         };

@@ -7,7 +7,7 @@ use super::any_flag::AnyFlag;
 use super::masks::UnmaskedFunction;
 use super::signals::Signals;
 use crate::function;
-use crate::rtl::{Module, Name, Tag, Wire};
+use crate::rtl::{Module, Name, Tag, Wire, wires};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -48,6 +48,8 @@ pub struct LaneInputs {
     /// value.
     pub restore: Option<(Wire, Wire)>,
 }
+
+wires!(LaneInputs { v, scalars, restore });
 
 impl LaneInputs {
     /// Declares the clock and the inputs of a lane: the element of the value, and the scalars of these names.
@@ -101,20 +103,24 @@ pub struct LaneOutputs {
     pub o_state: Option<Wire>,
 }
 
+wires!(LaneOutputs { o, outside, o_state });
+
 /// The inputs of a group.
-pub struct GroupInputs<'a> {
+pub struct GroupInputs {
     /// The scalars, a cycle before the lanes see them.
-    pub scalars: &'a Signals,
+    pub scalars: Signals,
     /// With masks: the query that ends has not seen a key.
     pub empty: Option<Wire>,
     /// With masks, for lanes without [`LaneKind::finish`]: a query ends.
     pub ends_query: Option<Wire>,
     /// Elements of the value.
-    pub v: &'a [Wire],
+    pub v: Vec<Wire>,
     /// With partial results: whether the step is a restore, a cycle before the lanes see it, and the accumulators that
     /// the lanes load.
-    pub restore: Option<(Wire, &'a [Wire])>,
+    pub restore: Option<(Wire, Vec<Wire>)>,
 }
+
+wires!(GroupInputs { scalars, empty, ends_query, v, restore });
 
 /// The outputs of a group.
 pub struct GroupOutputs {
@@ -126,6 +132,8 @@ pub struct GroupOutputs {
     pub o_state: Vec<Wire>,
 }
 
+wires!(GroupOutputs { o, outside, o_state });
+
 /// Up to [`LANES_PER_GROUP`] lanes and their copies of the scalar registers.
 ///
 /// With masks a query can end without having seen a key. Its result is zero, whatever the lanes hold. For lanes with
@@ -133,7 +141,7 @@ pub struct GroupOutputs {
 /// so the group gates every bit of their results.
 pub fn group(
     around: &mut Module,
-    index: usize,
+    name: Name,
     n: &Arc<Numerics>,
     kind: &LaneKind,
     inputs: &GroupInputs,
@@ -148,7 +156,7 @@ pub fn group(
         ),
         format!("{lanes} lanes and their copies of the scalar registers."),
     );
-    around.part(("group", index), tag, |m| {
+    around.part(name, tag, |m| {
         m.clock();
         m.reset();
         let port = |m: &mut Module, name: &'static str| (name, m.input(name, inputs.scalars[name]));
@@ -163,7 +171,7 @@ pub fn group(
         let takes = kind.takes.map(|name| port(m, name));
         let empty = m.optional_input("empty", inputs.empty);
         let ends_query = m.optional_input("ends_query", inputs.ends_query);
-        let v = m.inputs("v", inputs.v);
+        let v = m.inputs("v", &inputs.v);
         m.reserve_ports(&["o", "outside"]);
         if let Some(factor) = kind.factor {
             for ((_, w), _) in words.iter_mut().filter(|((name, _), _)| *name == "w") {
@@ -195,19 +203,18 @@ pub fn group(
             };
             scalars.set(lane, done);
         }
-        let restore = inputs.restore.map(|(restore, state_o)| {
-            let restore = m.inputs("restore", &[restore])[0];
+        let restore = inputs.restore.as_ref().map(|(restore, state_o)| {
+            let restore = m.inputs("restore", &[*restore])[0];
             (restore, m.inputs("state_o", state_o))
         });
         m.reserve(&["lane"]);
         let restore = restore.map(|(restore, state_o)| (m.register(("restore_q", 0), restore), state_o));
-        let outputs: Vec<LaneOutputs> = (v.iter().enumerate())
-            .map(|(i, &v)| {
-                let restore = restore.as_ref().map(|(restore, state_o)| (*restore, state_o[i]));
-                let inputs = LaneInputs { v, scalars: scalars.clone(), restore };
-                (kind.lane)(m, ("lane", i).into(), n, &inputs)
-            })
-            .collect();
+        let lanes_in = v.iter().enumerate().map(|(i, &v)| {
+            let restore = restore.as_ref().map(|(restore, state_o)| (*restore, state_o[i]));
+            LaneInputs { v, scalars: scalars.clone(), restore }
+        });
+        let outputs: Vec<LaneOutputs> =
+            m.each("lane", lanes_in, |m, name, inputs| (kind.lane)(m, name, n, inputs));
         let states: Vec<Wire> = outputs.iter().filter_map(|lane| lane.o_state).collect();
         let o_state = if states.is_empty() { states } else { m.outputs("o_state", &states) };
         let mut o: Vec<Wire> = outputs.iter().map(|lane| lane.o).collect();

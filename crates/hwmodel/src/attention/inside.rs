@@ -103,8 +103,6 @@ pub struct Inside {
     pub width: u32,
     /// How the value follows from the wire.
     pub reading: Reading,
-    /// The atom number of the pin that drives the wire, as probes see it.
-    pub atom: usize,
 }
 
 impl Inside {
@@ -112,8 +110,8 @@ impl Inside {
     pub fn of(design: &Circuit) -> Vec<Inside> {
         let inside = |watched: &Watched| {
             let quantity = Quantity::of(watched.label);
-            let &Watched { width, reading, atom, .. } = watched;
-            Some(Inside { quantity: quantity?, value: design.seen(watched), width, reading, atom })
+            let &Watched { width, reading, .. } = watched;
+            Some(Inside { quantity: quantity?, value: design.seen(watched), width, reading })
         };
         design.watched().iter().filter_map(inside).collect()
     }

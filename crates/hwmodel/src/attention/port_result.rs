@@ -4,7 +4,7 @@
 //! accumulators, in the words of a partial result. Words that wait for the port are wider; a converter is saved in each core.
 
 use super::group::LaneKind;
-use crate::rtl::{Module, Wire};
+use crate::rtl::{Module, Wire, wires};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -30,6 +30,8 @@ pub struct Accumulated {
     pub done: Wire,
 }
 
+wires!(Accumulated { word, scale, done });
+
 /// The final scale of an FA2 core whose results are made at the port.
 #[derive(Clone, Copy)]
 pub struct Scaling {
@@ -38,3 +40,5 @@ pub struct Scaling {
     /// A quarter of the final scale, until the next query ends.
     pub scale: Wire,
 }
+
+wires!(Scaling { done, scale });

@@ -1,7 +1,7 @@
-//! The ports of a core: the wires in the module around it, and the wires inside.
+//! The ports of a core: the wires in the module around it, or inside.
 
 use super::port_result::Scaling;
-use crate::rtl::{Module, Wire};
+use crate::rtl::{Module, Wire, wires};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::machine::Machine;
 use flashd_spec::ports::{PORTS, Port};
@@ -37,20 +37,20 @@ impl OpenInputs {
     }
 
     /// The inputs of a core among them.
-    pub fn core(&self) -> CoreInputs<'_> {
+    pub fn core(&self) -> CoreInputs {
         CoreInputs {
-            q: &self[Port::Q],
+            q: self[Port::Q].to_vec(),
             q_valid: self.one(Port::QValid),
             v_exponent: self.optional(Port::VExponent),
-            k: &self[Port::K],
+            k: self[Port::K].to_vec(),
             k_valid: self.one(Port::KValid),
             k_last: self.one(Port::KLast),
             k_mask: self.optional(Port::KMask),
-            k_bias: &self[Port::KBias],
+            k_bias: self[Port::KBias].to_vec(),
             k_state: self.optional(Port::KState),
-            state_scalars: &self.scalars,
-            state_o: &self[Port::StateO],
-            v: &self[Port::V],
+            state_scalars: self.scalars.clone(),
+            state_o: self[Port::StateO].to_vec(),
+            v: self[Port::V].to_vec(),
         }
     }
 }
@@ -75,16 +75,16 @@ fn reserve(m: &mut Module) {
 }
 
 /// The inputs of a core, by the names of the contract (`docs/reference/core.md`).
-#[derive(Clone, Copy)]
-pub struct CoreInputs<'a> {
+#[derive(Clone)]
+pub struct CoreInputs {
     /// Query: d elements, then its scales.
-    pub q: &'a [Wire],
+    pub q: Vec<Wire>,
     /// The query register loads `q`.
     pub q_valid: Wire,
     /// Fixed-point lanes under one exponent: exponent field of `max|v|`, loaded with the query.
     pub v_exponent: Option<Wire>,
     /// Key: d elements, then its scales.
-    pub k: &'a [Wire],
+    pub k: Vec<Wire>,
     /// A key is accepted.
     pub k_valid: Wire,
     /// The key is the last of its query.
@@ -92,16 +92,16 @@ pub struct CoreInputs<'a> {
     /// With masks: the query does not see the key.
     pub k_mask: Option<Wire>,
     /// With a bias: the bias of the key, added to its score.
-    pub k_bias: &'a [Wire],
+    pub k_bias: Vec<Wire>,
     /// With partial results: the step is a restore, and `k` is ignored.
     pub k_state: Option<Wire>,
     /// With partial results: the scalars of the state, as [`CoreConfig::state_scalars`] lists them, in the cycle after
     /// `state_ren`.
-    pub state_scalars: &'a [Wire],
+    pub state_scalars: Vec<Wire>,
     /// With partial results: the accumulators of the state, d_v words, in the cycle in which a value would come.
-    pub state_o: &'a [Wire],
+    pub state_o: Vec<Wire>,
     /// Value: d_v elements, then its scales.
-    pub v: &'a [Wire],
+    pub v: Vec<Wire>,
 }
 
 /// The outputs of a core.
@@ -142,42 +142,57 @@ impl CoreOutputs {
     }
 }
 
-/// The input wires inside a core or an array.
-pub(crate) struct CorePorts {
-    pub(crate) q: Vec<Wire>,
-    pub(crate) q_valid: Wire,
-    pub(crate) v_exponent: Option<Wire>,
-    pub(crate) k: Vec<Wire>,
-    pub(crate) k_valid: Wire,
-    pub(crate) k_last: Wire,
-    pub(crate) k_mask: Option<Wire>,
-    pub(crate) k_bias: Vec<Wire>,
-    pub(crate) k_state: Option<Wire>,
-    pub(crate) state_scalars: Vec<Wire>,
-    pub(crate) state_o: Vec<Wire>,
-    pub(crate) v: Vec<Wire>,
-}
+wires!(CoreInputs {
+    q,
+    q_valid,
+    v_exponent,
+    k,
+    k_valid,
+    k_last,
+    k_mask,
+    k_bias,
+    k_state,
+    state_scalars,
+    state_o,
+    v,
+});
 
-impl CorePorts {
-    /// Declares the inputs.
-    pub(crate) fn declare(m: &mut Module, config: &CoreConfig, inputs: &CoreInputs) -> CorePorts {
+wires!(CoreOutputs {
+    v_step,
+    v_ren,
+    o,
+    scaling,
+    o_valid,
+    o_invalid,
+    o_saturated,
+    o_empty,
+    o_overflow,
+    state_ren,
+    v_state,
+    state_scalars,
+    o_state,
+});
+
+impl CoreInputs {
+    /// Declares the inputs in the order of the contract, and reserves the places of the outputs. Returns their wires inside.
+    pub(crate) fn enter(&self, m: &mut Module, config: &CoreConfig) -> CoreInputs {
         m.clock();
         reserve(m);
         m.reset();
-        let q = m.inputs("q", inputs.q);
-        let q_valid = m.input("q_valid", inputs.q_valid);
-        let v_exponent = inputs.v_exponent.map(|wire| m.input("v_exponent", wire));
-        let k = m.inputs("k", inputs.k);
-        let [k_valid, k_last] = m.input_each([("k_valid", inputs.k_valid), ("k_last", inputs.k_last)]);
-        let k_mask = m.optional_input("k_mask", inputs.k_mask);
-        let k_bias = m.inputs("k_bias", inputs.k_bias);
-        let k_state = m.optional_input("k_state", inputs.k_state);
-        let state_scalars = (config.state_scalars().iter().zip(inputs.state_scalars))
+        let q = m.inputs("q", &self.q);
+        let q_valid = m.input("q_valid", self.q_valid);
+        let v_exponent = self.v_exponent.map(|wire| m.input("v_exponent", wire));
+        let k = m.inputs("k", &self.k);
+        let [k_valid, k_last] = m.input_each([("k_valid", self.k_valid), ("k_last", self.k_last)]);
+        let k_mask = m.optional_input("k_mask", self.k_mask);
+        let k_bias = m.inputs("k_bias", &self.k_bias);
+        let k_state = m.optional_input("k_state", self.k_state);
+        let state_scalars = (config.state_scalars().iter().zip(&self.state_scalars))
             .map(|(name, &wire)| m.inputs(&format!("state_{name}"), &[wire])[0])
             .collect();
-        let state_o = if k_state.is_some() { m.inputs("state_o", inputs.state_o) } else { Vec::new() };
-        let v = m.inputs("v", inputs.v);
-        CorePorts {
+        let state_o = if k_state.is_some() { m.inputs("state_o", &self.state_o) } else { Vec::new() };
+        let v = m.inputs("v", &self.v);
+        CoreInputs {
             q,
             q_valid,
             v_exponent,

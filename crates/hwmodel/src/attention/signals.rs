@@ -1,6 +1,6 @@
 //! Wires, each under the name of the port that it drives: scalars for the lanes, and the port of a host.
 
-use crate::rtl::{Module, Wire};
+use crate::rtl::{Module, Wire, Wires};
 use std::ops::Index;
 
 /// Wires by name. The name of a wire is given once, at its source; groups and lanes have a port of the same name.
@@ -33,6 +33,12 @@ impl Signals {
     /// All names and wires, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Wire)> + '_ {
         self.0.iter().copied()
+    }
+}
+
+impl Wires for Signals {
+    fn map(&self, to: &mut dyn FnMut(Wire) -> Wire) -> Signals {
+        self.iter().map(|(name, wire)| (name, to(wire))).collect()
     }
 }
 

@@ -11,27 +11,26 @@ use std::fmt::Write;
 /// Length of the longest expression that is written in place, in characters. A longer one gets a wire.
 const INLINE_LIMIT: usize = 60;
 
-/// Start of the first line of a body that leaves bits of its inputs unread. The names of these inputs follow, each with
-/// the range of the bits that are read, `x[29:4]`, if they are contiguous.
-pub const UNREAD_MARK: &str = "// unread:";
-
-/// The line that lists `inputs` after [`UNREAD_MARK`]; empty if there are none.
-pub fn unread_line(inputs: &[String]) -> String {
-    if inputs.is_empty() { String::new() } else { format!("{UNREAD_MARK} {}\n", inputs.join(" ")) }
+/// The body of a Verilog module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Body {
+    /// The inputs some of whose bits nothing reads, each with the highest and the lowest bit that are read if these are contiguous.
+    pub unread: Vec<(String, Option<(u32, u32)>)>,
+    /// Declarations and assignments.
+    pub text: String,
 }
 
 /// Prints a combinational function as the body of a Verilog module.
 ///
 /// `outputs` are the output wires of the module; `assign` drives them. Every other named, shared or long expression
-/// becomes a wire, narrowed to the bits that are read, and declared before it is used. If some bits of the inputs are
-/// unread, the first line lists these inputs after [`UNREAD_MARK`].
-pub fn verilog_body(inputs: &[&str], outputs: &[(String, Net)]) -> String {
+/// becomes a wire, narrowed to the bits that are read, and declared before it is used.
+pub fn verilog_body(inputs: &[&str], outputs: &[(String, Net)]) -> Body {
     let outputs = &narrow(outputs);
     let ports: Vec<String> =
         inputs.iter().map(|i| i.to_string()).chain(outputs.iter().map(|(o, _)| o.clone())).collect();
     let mut printer = Printer::new(outputs, &ports);
-    let unread: Vec<String> = inputs.iter().filter_map(|i| printer.reads_part_of(i)).collect();
-    printer.assigns = unread_line(&unread);
+    let unread = inputs.iter().filter_map(|input| Some((input.to_string(), printer.reads_part_of(input)?)));
+    let unread = unread.collect();
     for (name, net) in outputs {
         // It was printed already, because another expression needed it.
         if printer.wires.get(&net.0.id) == Some(name) {
@@ -47,7 +46,7 @@ pub fn verilog_body(inputs: &[&str], outputs: &[(String, Net)]) -> String {
             printer.wires.entry(net.0.id).or_insert_with(|| name.clone());
         }
     }
-    printer.assigns
+    Body { unread, text: printer.assigns }
 }
 
 struct Printer {
@@ -80,19 +79,19 @@ impl Printer {
         printer
     }
 
-    /// If an input has unread bits: its name, with the range of the bits that are read if they are contiguous.
-    fn reads_part_of(&self, input: &str) -> Option<String> {
+    /// If an input has unread bits: the highest and the lowest bit that are read, if they are contiguous.
+    fn reads_part_of(&self, input: &str) -> Option<Option<(u32, u32)>> {
         let nodes: Vec<_> = self.inputs.iter().filter(|(name, ..)| name == input).collect();
         let read = |id: &usize| self.read.get(id).copied().unwrap_or_default();
         match nodes[..] {
-            [] => Some(input.to_string()),
+            [] => Some(None),
             _ if nodes.iter().all(|(_, width, id)| read(id) == ones(*width)) => None,
             [(_, _, id)] => {
                 let (low, high) = (read(id).trailing_zeros(), 63 - read(id).leading_zeros());
                 let all = read(id) >> low == ones(high - low + 1);
-                Some(if all { format!("{input}[{high}:{low}]") } else { input.to_string() })
+                Some(all.then_some((high, low)))
             }
-            _ => Some(input.to_string()),
+            _ => Some(None),
         }
     }
 

@@ -6,6 +6,8 @@
 use super::design::{Design, Instance};
 use crate::netlist::{Operator, Steps};
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// The combinational paths at a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,7 +83,8 @@ struct Walk<'a> {
     captured: BTreeSet<u32>,
     /// The ports of a net.
     ports: HashMap<u32, Vec<usize>>,
-    sources: HashMap<usize, Vec<Vec<Source>>>,
+    /// Of each leaf, wherever it is used.
+    sources: HashMap<*const (), Rc<[Vec<Source>]>>,
 }
 
 /// Places of leaves and ports on the paths at a port.
@@ -136,8 +139,10 @@ impl<'a> Walk<'a> {
         Boundary { logic, ports }
     }
 
-    fn sources(&mut self, leaf: usize) -> &[Vec<Source>] {
-        self.sources.entry(leaf).or_insert_with(|| sources(&self.design.leaves[leaf]))
+    fn sources(&mut self, leaf: usize) -> Rc<[Vec<Source>]> {
+        let instance = &self.design.leaves[leaf];
+        let place = Arc::as_ptr(&instance.leaf).cast::<()>();
+        self.sources.entry(place).or_insert_with(|| sources(instance).into()).clone()
     }
 
     /// The outputs, or the inputs, that a net is connected to.

@@ -2,18 +2,22 @@
 
 use super::design::{Design, DesignPort, PortPlace};
 use super::flat::Flat;
-use super::flatten::flatten;
+use super::flatten::{Nets, flatten};
+use super::leaf::Leaf;
 use super::structure::{Kind, Port, Structure};
 use super::watch::Watched;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A design that can be simulated; also a RustHDL block.
 ///
 /// A cycle is [`Circuit::settle`] while the clock is low and [`Circuit::clock`] at its rising edge. RustHDL's own calls (`update_all`,
 /// `has_changed`) do the same according to the level of the clock port.
 pub struct Circuit {
-    pub(super) top: Structure,
+    pub(super) top: Arc<Structure>,
     pub(super) flat: Flat,
+    pub(super) nets: Nets,
+    watches: Vec<Watched>,
     ports: HashMap<String, usize>,
     /// The clock was high at the last update.
     pub(super) seen_high: bool,
@@ -22,16 +26,31 @@ pub struct Circuit {
 }
 
 impl Circuit {
-    pub(super) fn of(mut top: Structure) -> Circuit {
-        let flat = flatten(&mut top);
-        find_nets(&mut top);
+    pub(super) fn of(top: Arc<Structure>, mut watches: Vec<Watched>) -> Circuit {
+        let (flat, nets) = flatten(&top);
+        for watched in &mut watches {
+            watched.net = nets.at(&top, &watched.path, watched.slot);
+        }
         let ports = top.ports.iter().enumerate().map(|(i, port)| (port.name.clone(), i)).collect();
-        Circuit { top, flat, ports, seen_high: false, is_leaf: false }
+        Circuit { top, flat, nets, watches, ports, seen_high: false, is_leaf: false }
     }
 
     /// Name of the top module.
     pub fn name(&self) -> &str {
         &self.top.tag.name
+    }
+
+    /// The description: that of the top module, or, of a design that is a [single leaf](Circuit::single_leaf), of a bench for it.
+    pub fn structure(&self) -> &Arc<Structure> {
+        &self.top
+    }
+
+    /// The leaf, if the design is one and no module.
+    pub fn single_leaf(&self) -> Option<&Arc<dyn Leaf>> {
+        self.top.nodes.first().filter(|_| self.is_leaf).and_then(|node| match &node.kind {
+            Kind::Leaf(leaf) => Some(leaf),
+            _ => None,
+        })
     }
 
     /// Set if the design has a port of this name.
@@ -54,13 +73,13 @@ impl Circuit {
     /// Drives the words of an input; with no words it keeps its value.
     pub fn drive(&mut self, port: PortPlace, words: &[u64]) {
         let port = self.described(port);
-        drive(&self.top, &mut self.flat, port, words);
+        self.drive_port(port, words);
     }
 
     /// The words on a port.
     pub fn read(&self, port: PortPlace) -> impl Iterator<Item = u64> + '_ {
         let slots = &self.top.ports[self.described(port)].slots;
-        slots.iter().map(|&slot| self.flat.value(self.top.nets[slot as usize]))
+        slots.iter().map(|&slot| self.flat.value(self.nets.slots[slot as usize]))
     }
 
     /// Drives an input of one word.
@@ -84,7 +103,15 @@ impl Circuit {
             return;
         }
         let Some(&port) = self.ports.get(name) else { panic!("{} has no port {name}", self.name()) };
-        drive(&self.top, &mut self.flat, port, words);
+        self.drive_port(port, words);
+    }
+
+    fn drive_port(&mut self, port: usize, words: &[u64]) {
+        let Port { name, output, width, slots, .. } = &self.top.ports[port];
+        for (&slot, &value) in slots.iter().zip(words) {
+            debug_assert!(!output && value >> (width - 1) >> 1 == 0, "{name} = {value:#x}");
+            self.flat.assign(self.nets.slots[slot as usize], value);
+        }
     }
 
     /// Reads a port of one word.
@@ -101,7 +128,7 @@ impl Circuit {
     /// The words on a port; none if the design does not have it.
     pub fn words(&self, name: &str) -> impl Iterator<Item = u64> + '_ {
         let slots = self.ports.get(name).map_or(&[][..], |&port| &self.top.ports[port].slots);
-        slots.iter().map(|&slot| self.flat.value(self.top.nets[slot as usize]))
+        slots.iter().map(|&slot| self.flat.value(self.nets.slots[slot as usize]))
     }
 
     /// Number of words of a port, and their width in bits; `(0, 1)` if the design does not have it.
@@ -126,13 +153,13 @@ impl Circuit {
     pub fn design(&self) -> Design {
         let (leaves, registers) = self.flat.parts();
         let mut widths = vec![1; self.flat.nets()];
-        measure(&self.top, &mut widths);
+        measure(&self.top, &self.nets, &mut widths);
         let ports = self.top.ports.iter().enumerate().filter(|(place, _)| Some(*place) != self.top.clock);
         let ports = ports.map(|(_, port)| DesignPort {
             name: port.name.clone(),
             output: port.output,
             width: port.width,
-            nets: port.slots.iter().map(|&slot| self.top.nets[slot as usize]).collect(),
+            nets: port.slots.iter().map(|&slot| self.nets.slots[slot as usize]).collect(),
         });
         Design { name: self.name().to_string(), widths, leaves, registers, ports: ports.collect() }
     }
@@ -144,7 +171,7 @@ impl Circuit {
 
     /// The watched values of the design, in the order of the description.
     pub fn watched(&self) -> &[Watched] {
-        &self.top.watches
+        &self.watches
     }
 
     /// The current value of a watched wire, as its [`Reading`](super::Reading) gives it.
@@ -153,38 +180,14 @@ impl Circuit {
     }
 }
 
-fn measure(structure: &Structure, widths: &mut [u32]) {
+fn measure(structure: &Structure, nets: &Nets, widths: &mut [u32]) {
     // A slot driven by another slot shares its net.
-    for (&net, &width) in structure.nets.iter().zip(&structure.widths) {
+    for (&net, &width) in nets.slots.iter().zip(&structure.widths) {
         if let Some(measured) = widths.get_mut(net as usize) {
             *measured = width;
         }
     }
-    for node in &structure.nodes {
-        if let Kind::Module(inner) = &node.kind {
-            measure(inner, widths);
-        }
-    }
-}
-
-/// Finds the nets of the watched values.
-fn find_nets(top: &mut Structure) {
-    let mut watches = std::mem::take(&mut top.watches);
-    for watched in &mut watches {
-        let inner =
-            watched.path.iter().fold(&*top, |structure, &node| match &structure.nodes[node as usize].kind {
-                Kind::Module(inner) => inner,
-                _ => structure,
-            });
-        watched.net = inner.nets[watched.slot as usize];
-    }
-    top.watches = watches;
-}
-
-fn drive(top: &Structure, flat: &mut Flat, port: usize, words: &[u64]) {
-    let Port { name, output, width, slots, .. } = &top.ports[port];
-    for (&slot, &value) in slots.iter().zip(words) {
-        debug_assert!(!output && value >> (width - 1) >> 1 == 0, "{name} = {value:#x}");
-        flat.assign(top.nets[slot as usize], value);
+    for ((_, inner), nets) in structure.modules().zip(&nets.inner) {
+        measure(inner, nets, widths);
     }
 }

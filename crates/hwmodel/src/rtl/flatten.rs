@@ -2,28 +2,52 @@
 
 use super::design;
 use super::flat::{CLOCK, Flat, FlatLeaf};
-use super::structure::{Kind, Node, Register, Structure};
+use super::structure::{Kind, Register, Structure};
 use std::collections::HashSet;
 
+/// The nets of an instance of a module.
+pub(super) struct Nets {
+    /// The net of each slot.
+    pub(super) slots: Vec<u32>,
+    /// The nets of the modules among its parts, in the order of [`Structure::modules`].
+    pub(super) inner: Vec<Nets>,
+}
+
+impl Nets {
+    fn of(&self, slots: &[u32]) -> Vec<u32> {
+        slots.iter().map(|&slot| self.slots[slot as usize]).collect()
+    }
+
+    /// The net of a slot of the module that a path leads to, the places of the parts on the way.
+    pub(super) fn at(&self, structure: &Structure, path: &[u32], slot: u32) -> u32 {
+        let Some((&first, rest)) = path.split_first() else { return self.slots[slot as usize] };
+        let place = structure.nodes[..first as usize].iter();
+        let place = place.filter(|node| matches!(node.kind, Kind::Module(_))).count();
+        match &structure.nodes[first as usize].kind {
+            Kind::Module(inner) => self.inner[place].at(inner, rest, slot),
+            _ => unreachable!("{}: a path through a part that is no module", structure.tag.name),
+        }
+    }
+}
+
 /// Numbers the nets of a design and collects its leaves and registers.
-pub(super) fn flatten(top: &mut Structure) -> Flat {
-    let mut nets = 1;
-    number(top, &mut nets);
-    let inputs = (0..top.input_slots().len() as u32).map(|i| nets + i).collect::<Vec<u32>>();
-    nets += inputs.len() as u32;
+pub(super) fn flatten(top: &Structure) -> (Flat, Nets) {
+    let mut count = 1;
+    let mut nets = number(top, &mut count);
+    let inputs: Vec<u32> = (count..).take(top.input_slots().count()).collect();
+    count += inputs.len() as u32;
     // The open wires of a bench, which are no ports.
-    let handed_out =
-        |node: &Node| if let Kind::Module(_) = node.kind { node.outputs.clone() } else { Vec::new() };
-    let handed_out: HashSet<u32> = top.nodes.iter().flat_map(handed_out).chain(top.input_slots()).collect();
-    for slot in (0..top.nets.len() as u32).filter(|slot| !handed_out.contains(slot)) {
-        if top.nets[slot as usize] == OPEN {
-            top.nets[slot as usize] = nets;
-            nets += 1;
+    let handed_out: HashSet<u32> =
+        top.modules().flat_map(|(node, _)| node.outputs.iter().copied()).chain(top.input_slots()).collect();
+    for (slot, net) in nets.slots.iter_mut().enumerate() {
+        if *net == OPEN && !handed_out.contains(&(slot as u32)) {
+            *net = count;
+            count += 1;
         }
     }
     let mut parts = Parts::default();
-    spread(top, &inputs, None, &mut parts);
-    Flat::new(nets as usize, parts.leaves, parts.registers)
+    spread(top, &mut nets, &inputs, None, &mut parts);
+    (Flat::new(count as usize, parts.leaves, parts.registers), nets)
 }
 
 #[derive(Default)]
@@ -37,37 +61,37 @@ const OPEN: u32 = u32::MAX;
 
 /// Bottom-up: numbers a net for each output of a leaf or register. A module's output has the net of its driver inside the module, and stays
 /// open if the module only passes an input through.
-fn number(structure: &mut Structure, nets: &mut u32) {
-    structure.nets = vec![OPEN; structure.widths.len()];
+fn number(structure: &Structure, count: &mut u32) -> Nets {
+    let mut nets = Nets { slots: vec![OPEN; structure.widths.len()], inner: Vec::new() };
     if let Some(clock) = structure.clock {
-        structure.nets[structure.ports[clock].slots[0] as usize] = CLOCK;
+        nets.slots[structure.ports[clock].slots[0] as usize] = CLOCK;
     }
-    for node in &mut structure.nodes {
-        if let Kind::Module(inner) = &mut node.kind {
-            number(inner, nets);
-            for (&slot, inside) in node.outputs.iter().zip(inner.output_slots()) {
-                structure.nets[slot as usize] = inner.nets[inside as usize];
+    for node in &structure.nodes {
+        if let Kind::Module(inner) = &node.kind {
+            let inside = number(inner, count);
+            for (&slot, inner) in node.outputs.iter().zip(inner.output_slots()) {
+                nets.slots[slot as usize] = inside.slots[inner as usize];
             }
+            nets.inner.push(inside);
         } else {
             for &slot in &node.outputs {
-                structure.nets[slot as usize] = *nets;
-                *nets += 1;
+                nets.slots[slot as usize] = *count;
+                *count += 1;
             }
         }
     }
-    pass_on(structure);
+    pass_on(structure, &mut nets.slots);
+    nets
 }
 
 /// Gives outputs of modules that pass an input through the net of that input, where it is known.
-fn pass_on(structure: &mut Structure) {
+fn pass_on(structure: &Structure, nets: &mut [u32]) {
     let mut passed: Vec<(u32, u32)> = Vec::new();
-    for node in &structure.nodes {
-        let Kind::Module(inner) = &node.kind else { continue };
-        let inputs = inner.input_slots();
+    for (node, inner) in structure.modules() {
         for (&slot, inside) in node.outputs.iter().zip(inner.output_slots()) {
-            if structure.nets[slot as usize] == OPEN {
+            if nets[slot as usize] == OPEN {
                 let place =
-                    passed_on(inner, inside).and_then(|input| inputs.iter().position(|&s| s == input));
+                    passed_on(inner, inside).and_then(|input| inner.input_slots().position(|s| s == input));
                 passed.extend(place.map(|place| (slot, node.inputs[place])));
             }
         }
@@ -76,8 +100,8 @@ fn pass_on(structure: &mut Structure) {
     let mut moved = true;
     while std::mem::take(&mut moved) {
         for &(slot, from) in &passed {
-            if structure.nets[slot as usize] == OPEN && structure.nets[from as usize] != OPEN {
-                structure.nets[slot as usize] = structure.nets[from as usize];
+            if nets[slot as usize] == OPEN && nets[from as usize] != OPEN {
+                nets[slot as usize] = nets[from as usize];
                 moved = true;
             }
         }
@@ -85,26 +109,20 @@ fn pass_on(structure: &mut Structure) {
 }
 
 /// Top-down: gives inputs, and outputs that only pass inputs through, the nets of the module around, and collects the parts.
-fn spread(structure: &mut Structure, inputs: &[u32], gate: Option<u32>, parts: &mut Parts) {
-    for (&slot, &net) in structure.input_slots().iter().zip(inputs) {
-        structure.nets[slot as usize] = net;
+fn spread(structure: &Structure, nets: &mut Nets, inputs: &[u32], gate: Option<u32>, parts: &mut Parts) {
+    for (slot, &net) in structure.input_slots().zip(inputs) {
+        nets.slots[slot as usize] = net;
     }
-    pass_on(structure);
-    let Structure { nodes, nets, tag, .. } = structure;
-    let net = |slot: u32| match nets[slot as usize] {
-        OPEN => panic!("{}: a wire that nothing drives", tag.name),
-        net => net,
-    };
-    let gates: Vec<Option<u32>> = (nodes.iter())
-        .map(|node| match node.gate {
-            Some(gate) => Some(net(nodes[gate as usize].inputs[0])),
+    pass_on(structure, &mut nets.slots);
+    let mut inner_nets = std::mem::take(&mut nets.inner).into_iter();
+    for node in &structure.nodes {
+        let (inputs, outputs) = (nets.of(&node.inputs), nets.of(&node.outputs));
+        assert!(!inputs.contains(&OPEN), "{}: a wire that nothing drives", structure.tag.name);
+        let gate = match node.gate {
+            Some(gate) => Some(nets.of(&structure.nodes[gate as usize].inputs)[0]),
             None => gate,
-        })
-        .collect();
-    for (node, gate) in nodes.iter_mut().zip(gates) {
-        let [inputs, outputs] =
-            [&node.inputs, &node.outputs].map(|slots| slots.iter().map(|&s| net(s)).collect::<Vec<u32>>());
-        match &mut node.kind {
+        };
+        match &node.kind {
             Kind::Leaf(leaf) => parts.leaves.push(FlatLeaf::new(leaf.clone(), inputs, outputs)),
             Kind::Register(register) => {
                 let (&d, &q) = (&inputs[inputs.len() - 1], &outputs[0]);
@@ -116,21 +134,24 @@ fn spread(structure: &mut Structure, inputs: &[u32], gate: Option<u32>, parts: &
                 parts.registers.push(design::Register { d, q, enable, reset, gate });
             }
             Kind::Gate => {}
-            Kind::Module(inner) => spread(inner, &inputs, gate, parts),
+            Kind::Module(inner) => {
+                let Some(mut inside) = inner_nets.next() else { unreachable!("each module has its nets") };
+                spread(inner, &mut inside, &inputs, gate, parts);
+                nets.inner.push(inside);
+            }
         }
     }
 }
 
 /// The input slot that a slot is connected to, directly or through inner modules that pass it through.
 fn passed_on(structure: &Structure, slot: u32) -> Option<u32> {
-    if structure.input_slots().contains(&slot) {
+    if structure.input_slots().any(|input| input == slot) {
         return Some(slot);
     }
-    structure.nodes.iter().find_map(|node| {
-        let Kind::Module(inner) = &node.kind else { return None };
+    structure.modules().find_map(|(node, inner)| {
         let place = node.outputs.iter().position(|&output| output == slot)?;
-        let input = passed_on(inner, inner.output_slots()[place])?;
-        let place = inner.input_slots().iter().position(|&s| s == input)?;
+        let input = passed_on(inner, inner.output_slots().nth(place)?)?;
+        let place = inner.input_slots().position(|s| s == input)?;
         passed_on(structure, node.inputs[place])
     })
 }

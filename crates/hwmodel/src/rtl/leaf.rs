@@ -4,7 +4,7 @@
 //! whole vector implements [`VectorFunction`], or [`Leaf`] itself.
 
 use super::Tag;
-use crate::netlist::{Net, verilog_body};
+use crate::netlist::{Body, Net, verilog_body};
 use crate::word::{Num, Word};
 
 /// A port of a leaf: one word, or a vector of words of equal width.
@@ -64,7 +64,7 @@ pub trait Leaf: Send + Sync {
     /// The outputs' words from the inputs' words, both in the order of the ports.
     fn eval(&self, inputs: &[u64], outputs: &mut [u64]);
     /// The body of the Verilog module.
-    fn verilog(&self) -> String;
+    fn verilog(&self) -> Body;
     /// The outputs' words as expressions of the inputs' words, for [`Steps::of`](crate::netlist::Steps::of). An input word is an
     /// input net or an element of a packed one.
     fn netlist(&self) -> Vec<Net>;
@@ -190,7 +190,7 @@ impl<F: Function<I, O>, const I: usize, const O: usize> Leaf for FunctionLeaf<F,
         store(self.function.eval(numbers(&self.inputs, inputs)), outputs);
     }
 
-    fn verilog(&self) -> String {
+    fn verilog(&self) -> Body {
         let (inputs, outputs) = self.function.ports();
         let texts = outputs.iter().map(ToString::to_string).collect();
         body(&inputs, texts, self.netlist())
@@ -234,7 +234,7 @@ fn nets<const I: usize>(names: &[&'static str; I], widths: &[u32; I]) -> [Net; I
 }
 
 /// The body of a Verilog module that drives each output, as it is written, by a net.
-fn body(inputs: &[&str], outputs: Vec<String>, nets: Vec<Net>) -> String {
+fn body(inputs: &[&str], outputs: Vec<String>, nets: Vec<Net>) -> Body {
     verilog_body(inputs, &outputs.into_iter().zip(nets).collect::<Vec<_>>())
 }
 
@@ -294,7 +294,7 @@ impl<F: VectorFunction> Leaf for VectorLeaf<F> {
         }
     }
 
-    fn verilog(&self) -> String {
+    fn verilog(&self) -> Body {
         let texts = self.outputs.iter().flat_map(|pins| (0..pins.count()).map(|i| pins.text(i)));
         let names: Vec<&str> = self.inputs.iter().map(|pins| pins.name).collect();
         body(&names, texts.collect(), self.netlist())

@@ -25,7 +25,7 @@ mod flatten;
 mod leaf;
 pub mod module;
 mod probe;
-mod structure;
+pub mod structure;
 pub mod tag;
 mod watch;
 
@@ -33,8 +33,9 @@ pub use boundary::{Boundary, boundaries};
 pub use circuit::Circuit;
 pub use design::{Design, DesignPort, Instance, PortPlace, Register};
 pub use leaf::{Function, Leaf, Pins, VectorFunction, VectorLeaf};
-pub use module::{Module, Name, Wire};
+pub(crate) use module::wires;
+pub use module::{Module, Name, Wire, Wires};
 pub use tag::{Tag, TagKind};
 pub use watch::{Reading, Watched};
 
-pub use rust_hdl::core::prelude::{Block, Probe, Verilog};
+pub use rust_hdl::core::prelude::{Block, Probe};

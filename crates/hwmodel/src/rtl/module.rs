@@ -48,11 +48,16 @@
 //! | --- | --- |
 //! | `ports` | inputs and outputs of a module |
 //! | `parts` | its leaves, registers, clock gates and inner modules |
+//! | `each` | a vector of instances of one description |
 //! | `build` | makes a `Structure` from the description |
 
 mod build;
+mod each;
 mod parts;
 mod ports;
+
+pub use each::Wires;
+pub(crate) use each::wires;
 
 use super::circuit::Circuit;
 use super::structure::{Kind, Node, Port};
@@ -139,10 +144,13 @@ struct Places {
 }
 
 impl Places {
-    fn keep(&mut self, name: &str) {
+    /// Keeps one place for all of these.
+    fn keep(&mut self, names: &[&str]) {
         self.last += 1;
-        let first = self.kept.insert(name.into(), self.last).is_none();
-        assert!(first, "two places for {name}");
+        for &name in names {
+            let first = self.kept.insert(name.into(), self.last).is_none();
+            assert!(first, "two places for {name}");
+        }
     }
 
     fn of(&mut self, name: &str) -> usize {
@@ -201,8 +209,10 @@ impl Module {
     /// # Panics
     /// If the bench does not have exactly one part, a module.
     pub fn into_circuit(mut self) -> Circuit {
+        // Paths begin at the design, not at the bench.
+        self.watches.iter_mut().for_each(|watched| _ = watched.path.remove(0));
         match (self.nodes.pop(), self.nodes.len()) {
-            (Some(Node { kind: Kind::Module(design), .. }), 0) => Circuit::of(*design),
+            (Some(Node { kind: Kind::Module(design), .. }), 0) => Circuit::of(design, self.watches),
             _ => panic!("a bench has one module in it"),
         }
     }
@@ -249,6 +259,18 @@ impl Module {
         later.iter().zip(from).for_each(|(&later, &from)| self.drive(later, from));
     }
 
+    /// [`Module::drive`] for structures of wires.
+    pub fn drive_wires<W: Wires>(&mut self, later: &W, from: &W) {
+        let [mut laters, mut froms] = [Vec::new(), Vec::new()];
+        for (wires, list) in [(later, &mut laters), (from, &mut froms)] {
+            let _ = wires.map(&mut |wire| {
+                list.push(wire);
+                wire
+            });
+        }
+        self.drive_all(&laters, &froms);
+    }
+
     /// Marks a wire, under a label, for the lock-step check.
     pub fn watch(&mut self, label: &'static str, wire: Wire) {
         self.watch_as(label, wire, Reading::Whole);
@@ -277,11 +299,11 @@ impl Module {
 
     /// [`Module::watch_output`] for a value that is derived from the output by `reading`.
     pub fn watch_output_as(&mut self, label: &'static str, name: &str, reading: Reading) {
-        let mut ports = self.ports.iter().map(|declared| &declared.port);
-        let port = ports.find(|port| port.output && port.name == name);
-        let port = port.unwrap_or_else(|| panic!("{}: no output {name}", self.tag.name));
-        let (atom, slot) = (port.atoms[0] as usize, port.slots[0]);
-        self.watches.push(Watched { atom, ..Watched::new(label, port.width, slot, reading) });
+        let declared = self.ports.iter().find(|declared| declared.port.output && declared.port.name == name);
+        let Declared { port, outside, .. } =
+            declared.unwrap_or_else(|| panic!("{}: no output {name}", self.tag.name));
+        let watched = Watched::new(label, port.width, port.slots[0], reading);
+        self.watches.push(Watched { outside: Some(outside[0]), ..watched });
     }
 
     fn slot(&mut self, width: u32, driver: Driver) -> u32 {

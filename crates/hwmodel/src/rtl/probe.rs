@@ -2,14 +2,14 @@
 
 use super::circuit::Circuit;
 use super::flat::{CLOCK, Flat};
-use super::structure::{Kind, Node, Port, Register, Structure};
-use super::{Function, Module, Tag, TagKind};
+use super::flatten::Nets;
+use super::structure::{Kind, Node, Port, Structure};
+use super::{Function, Module};
 use rust_hdl::core::ast::{VerilogExpression, VerilogLiteral, VerilogStatement};
 use rust_hdl::core::constraint::PinConstraint;
 use rust_hdl::core::prelude::{
     Atom, AtomKind, Block, Logic, Probe, Synth, TypeDescriptor, TypeKind, VCDValue, Verilog,
 };
-use std::collections::HashMap;
 
 impl Logic for Circuit {
     fn update(&mut self) {}
@@ -23,7 +23,7 @@ impl Circuit {
     /// The whole design: a module, or the single leaf.
     fn scope(&self) -> Scope<'_> {
         let node = if self.is_leaf { self.top.nodes.first() } else { None };
-        Scope { structure: &self.top, flat: &self.flat, node }
+        Scope { structure: &self.top, nets: &self.nets, flat: &self.flat, node }
     }
 }
 
@@ -59,7 +59,7 @@ impl Structure {
             }
         }
         for node in &self.nodes {
-            let outputs = pins(node).into_iter().filter(|pin| pin.output);
+            let outputs = self.pins(node).into_iter().filter(|pin| pin.output);
             for (pin, &slot) in outputs.zip(&node.outputs) {
                 names[slot as usize] = format!("{}${}", instance(node), pin.path);
             }
@@ -74,11 +74,11 @@ impl Structure {
             ));
         };
         for node in &self.nodes {
-            let inputs = pins(node).into_iter().filter(|pin| !pin.output && !pin.clock);
+            let inputs = self.pins(node).into_iter().filter(|pin| !pin.output && !pin.clock);
             for (pin, &slot) in inputs.zip(&node.inputs) {
                 assign(format!("{}${}", instance(node), pin.path), &names[slot as usize]);
             }
-            for pin in pins(node).iter().filter(|pin| pin.clock && !pin.output) {
+            for pin in self.pins(node).iter().filter(|pin| pin.clock && !pin.output) {
                 let source = match node.gate {
                     Some(gate) => format!("{}$gated", instance(&self.nodes[gate as usize])),
                     None => clock.clone().unwrap_or_default(),
@@ -99,6 +99,7 @@ impl Structure {
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     structure: &'a Structure,
+    nets: &'a Nets,
     flat: &'a Flat,
     node: Option<&'a Node>,
 }
@@ -110,9 +111,8 @@ impl Logic for Scope<'_> {
         let Some(node) = self.node else { return self.structure.hdl() };
         match &node.kind {
             Kind::Module(inner) => inner.hdl(),
-            Kind::Leaf(leaf) => Verilog::Custom(node.verilog.get_or_init(|| leaf.verilog()).clone()),
-            // The generator writes it into the module around, from its tag.
-            Kind::Register(_) | Kind::Gate => Verilog::Custom(String::new()),
+            // The generator prints these from the description.
+            Kind::Leaf(_) | Kind::Register(_) | Kind::Gate => Verilog::Custom(String::new()),
         }
     }
 }
@@ -137,18 +137,20 @@ impl Block for Scope<'_> {
 
 impl Scope<'_> {
     fn visit_module(&self, probe: &mut dyn Probe) {
-        let Scope { structure, flat, .. } = *self;
-        probe.visit_atom("tag", &Pin::tag(&structure.tag));
+        let Scope { structure, nets, flat, .. } = *self;
         for port in &structure.ports {
-            for (i, (&slot, &id)) in port.slots.iter().zip(&port.atoms).enumerate() {
-                let value = flat.value(structure.nets[slot as usize]);
-                let pin = Pin { id, width: port.width, output: port.output, value, tag: None };
+            for (i, &slot) in port.slots.iter().enumerate() {
+                let pin = self.pin(nets.slots[slot as usize], port.width, port.output);
                 probe.visit_atom(&numbered(&port.name, port.vector.then_some(i)), &pin);
             }
         }
+        let mut inside = nets.inner.iter();
         for node in &structure.nodes {
-            let part = match &node.kind {
-                Kind::Module(inner) => Scope { structure: inner, flat, node: None },
+            let part = match (&node.kind, inside.clone().next()) {
+                (Kind::Module(inner), Some(nets)) => {
+                    inside.next();
+                    Scope { structure: inner, nets, flat, node: None }
+                }
                 _ => Scope { node: Some(node), ..*self },
             };
             part.accept(&numbered(&node.name, node.index), probe);
@@ -156,114 +158,74 @@ impl Scope<'_> {
     }
 
     fn visit_part(&self, node: &Node, probe: &mut dyn Probe) {
-        let tag = match &node.kind {
-            Kind::Leaf(leaf) => leaf.tag(),
-            Kind::Register(Register::Plain) => Tag::register(None, false),
-            Kind::Register(Register::Enabled) => Tag::register(None, true),
-            Kind::Register(Register::Reset(value)) => Tag::register(Some(*value), false),
-            Kind::Gate | Kind::Module(_) => {
-                Tag { name: "clock_gate".into(), doc: String::new(), kind: TagKind::ClockGate }
-            }
-        };
-        probe.visit_atom("tag", &Pin::tag(&tag));
-        for (PartPin { name, width, output, .. }, id, net) in self.structure.wired(node) {
-            let pin = Pin { id, width, output, value: self.flat.value(net), tag: None };
-            probe.visit_atom(&name, &pin);
-        }
-    }
-}
-
-impl Structure {
-    /// The pins of a part that is not a module, each with its atom number and its net.
-    fn wired(&self, node: &Node) -> Vec<(PartPin, u32, u32)> {
         let (mut inputs, mut outputs) = (node.inputs.iter(), node.outputs.iter());
-        let wired = |(pin, &id): (PartPin, &u32)| {
-            let slot = match (pin.clock, pin.output) {
+        for PartPin { name, width, output, clock, .. } in self.structure.pins(node) {
+            let slot = match (clock, output) {
                 (true, _) => None,
                 (false, true) => outputs.next(),
                 (false, false) => inputs.next(),
             };
-            let net = slot.map_or(CLOCK, |&slot| self.nets[slot as usize]);
-            (pin, id, net)
-        };
-        pins(node).into_iter().zip(&node.atoms).map(wired).collect()
-    }
-
-    /// Adds the net of each pin by its atom number.
-    fn find_pins(&self, nets: &mut HashMap<usize, u32>) {
-        for port in &self.ports {
-            let words = port.atoms.iter().zip(&port.slots);
-            nets.extend(words.map(|(&id, &slot)| (id as usize, self.nets[slot as usize])));
-        }
-        for node in &self.nodes {
-            match &node.kind {
-                Kind::Module(inner) => inner.find_pins(nets),
-                _ => nets.extend(self.wired(node).into_iter().map(|(_, id, net)| (id as usize, net))),
-            }
+            let net = slot.map_or(CLOCK, |&slot| self.nets.slots[slot as usize]);
+            probe.visit_atom(&name, &self.pin(net, width, output));
         }
     }
-}
 
-impl Circuit {
-    /// The net of each pin, by its atom number.
-    pub fn nets_of_pins(&self) -> HashMap<usize, u32> {
-        let mut nets = HashMap::new();
-        self.top.find_pins(&mut nets);
-        nets
+    fn pin(&self, net: u32, width: u32, output: bool) -> Pin {
+        Pin { net, width, output, value: self.flat.value(net) }
     }
 }
 
 /// A pin of a part, one word.
-pub(super) struct PartPin {
+struct PartPin {
     /// Its name in probes.
     name: String,
     /// Its path in kernels.
     path: String,
-    pub(super) width: u32,
-    pub(super) output: bool,
+    width: u32,
+    output: bool,
     clock: bool,
 }
 
-/// The pins of a part in the order in which probes visit them. `d` and `q` of a register have the width of the node.
-pub(super) fn pins(node: &Node) -> Vec<PartPin> {
-    let word = |name: &str, width, output| PartPin {
-        name: name.into(),
-        path: name.into(),
-        width,
-        output,
-        clock: matches!(name, "clk" | "gated"),
-    };
-    let words = |name: &str, vector: bool, count: usize, width, [output, clock]: [bool; 2]| -> Vec<PartPin> {
-        let (name_of, path) = (|i| numbered(name, vector.then_some(i)), |i| element(name, vector, i));
-        (0..count).map(|i| PartPin { name: name_of(i), path: path(i), width, output, clock }).collect()
-    };
-    match &node.kind {
-        Kind::Leaf(leaf) => {
-            let of = |p: super::Pins, output| {
-                words(p.name, p.elements.is_some(), p.count(), p.width, [output, false])
+impl Structure {
+    /// The pins of a part in the order in which probes visit them.
+    fn pins(&self, node: &Node) -> Vec<PartPin> {
+        let word = |name: &str, width, output| PartPin {
+            name: name.into(),
+            path: name.into(),
+            width,
+            output,
+            clock: matches!(name, "clk" | "gated"),
+        };
+        let words =
+            |name: &str, vector: bool, count: usize, width, [output, clock]: [bool; 2]| -> Vec<PartPin> {
+                let (name_of, path) = (|i| numbered(name, vector.then_some(i)), |i| element(name, vector, i));
+                (0..count)
+                    .map(|i| PartPin { name: name_of(i), path: path(i), width, output, clock })
+                    .collect()
             };
-            let inputs = leaf.inputs().into_iter().flat_map(|pins| of(pins, false));
-            inputs.chain(leaf.outputs().into_iter().flat_map(|pins| of(pins, true))).collect()
-        }
-        Kind::Register(register) => {
-            let width = node.width;
-            let control = match register {
-                Register::Plain => None,
-                Register::Enabled => Some("enable"),
-                Register::Reset(_) => Some("rst"),
-            };
-            let mut pins = vec![word("clk", 1, false)];
-            pins.extend(control.map(|name| word(name, 1, false)));
-            pins.extend([word("d", width, false), word("q", width, true)]);
-            pins
-        }
-        Kind::Gate => vec![word("clk", 1, false), word("enable", 1, false), word("gated", 1, true)],
-        Kind::Module(part) => {
-            let of = |(p, port): (usize, &Port)| {
-                let kind = [port.output, Some(p) == part.clock];
-                words(&port.name, port.vector, port.slots.len(), port.width, kind)
-            };
-            part.ports.iter().enumerate().flat_map(of).collect()
+        match &node.kind {
+            Kind::Leaf(leaf) => {
+                let of = |p: super::Pins, output| {
+                    words(p.name, p.elements.is_some(), p.count(), p.width, [output, false])
+                };
+                let inputs = leaf.inputs().into_iter().flat_map(|pins| of(pins, false));
+                inputs.chain(leaf.outputs().into_iter().flat_map(|pins| of(pins, true))).collect()
+            }
+            Kind::Register(register) => {
+                let width = self.widths[node.outputs[0] as usize];
+                let mut pins = vec![word("clk", 1, false)];
+                pins.extend(register.control().map(|name| word(name, 1, false)));
+                pins.extend([word("d", width, false), word("q", width, true)]);
+                pins
+            }
+            Kind::Gate => vec![word("clk", 1, false), word("enable", 1, false), word("gated", 1, true)],
+            Kind::Module(part) => {
+                let of = |(p, port): (usize, &Port)| {
+                    let kind = [port.output, Some(p) == part.clock];
+                    words(&port.name, port.vector, port.slots.len(), port.width, kind)
+                };
+                part.ports.iter().enumerate().flat_map(of).collect()
+            }
         }
     }
 }
@@ -282,22 +244,15 @@ fn numbered(name: &str, index: Option<usize>) -> String {
     index.map_or(name.to_string(), |index| format!("{name}${index}"))
 }
 
-/// A word of a port with its value at the time of the visit; or a pseudo-atom without bits that carries a tag.
-struct Pin<'a> {
-    id: u32,
+/// A word of a port with its value at the time of the visit.
+struct Pin {
+    net: u32,
     width: u32,
     output: bool,
     value: u64,
-    tag: Option<&'a Tag>,
 }
 
-impl Pin<'_> {
-    fn tag(tag: &Tag) -> Pin<'_> {
-        Pin { id: 0, width: 0, output: false, value: 0, tag: Some(tag) }
-    }
-}
-
-impl Atom for Pin<'_> {
+impl Atom for Pin {
     fn bits(&self) -> usize {
         self.width as usize
     }
@@ -312,16 +267,11 @@ impl Atom for Pin<'_> {
     }
 
     fn kind(&self) -> AtomKind {
-        match (self.tag, self.output) {
-            (Some(_), _) => AtomKind::Constant,
-            (None, true) => AtomKind::OutputParameter,
-            (None, false) => AtomKind::InputParameter,
-        }
+        if self.output { AtomKind::OutputParameter } else { AtomKind::InputParameter }
     }
 
     fn descriptor(&self) -> TypeDescriptor {
-        let name = self.tag.map_or_else(|| format!("Bus{}", self.width), Tag::text);
-        TypeDescriptor { name, kind: TypeKind::Bits(self.bits()) }
+        TypeDescriptor { name: format!("Bus{}", self.width), kind: TypeKind::Bits(self.bits()) }
     }
 
     fn vcd(&self) -> VCDValue {
@@ -329,8 +279,9 @@ impl Atom for Pin<'_> {
         rust_hdl::core::prelude::Bits::<64>::from(self.value).vcd()
     }
 
+    /// The net: connected words share it.
     fn id(&self) -> usize {
-        self.id as usize
+        self.net as usize
     }
 
     fn verilog(&self) -> VerilogLiteral {

@@ -1,88 +1,109 @@
 //! A described module: its ports, its parts and their connections.
+//!
+//! A module that has several instances is described once, and its instances share the description.
 
+use super::Tag;
 use super::leaf::Leaf;
-use super::{Tag, Watched};
 use std::sync::Arc;
-use std::sync::OnceLock;
 
 /// A port of a module.
 #[derive(Clone, Debug)]
-pub(super) struct Port {
-    pub(super) name: String,
+pub struct Port {
+    /// Its name.
+    pub name: String,
     /// Set if the port is a vector. A vector may have one element.
-    pub(super) vector: bool,
-    pub(super) output: bool,
-    pub(super) width: u32,
+    pub vector: bool,
+    /// Set if the module drives it.
+    pub output: bool,
+    /// Width of an element in bits.
+    pub width: u32,
     /// The slot of each element.
-    pub(super) slots: Vec<u32>,
-    /// The atom number of each element, for probes.
-    pub(super) atoms: Vec<u32>,
+    pub slots: Vec<u32>,
 }
 
 /// A part of a module.
-pub(super) struct Node {
-    pub(super) name: String,
+pub struct Node {
+    /// Its name, that of a vector if it has an index.
+    pub name: String,
     /// Its place, if it is an element of a vector of parts.
-    pub(super) index: Option<usize>,
-    pub(super) kind: Kind,
+    pub index: Option<usize>,
+    /// What it is an instance of.
+    pub kind: Kind,
     /// Slots of the input words in port order, without clocks.
-    pub(super) inputs: Vec<u32>,
+    pub inputs: Vec<u32>,
     /// Slots of the output words.
-    pub(super) outputs: Vec<u32>,
-    /// Width of a register in bits.
-    pub(super) width: u32,
+    pub outputs: Vec<u32>,
     /// The node of the gate before its clock, if there is one.
-    pub(super) gate: Option<u32>,
-    /// The atom numbers of its pins, in the order in which probes visit them. Empty for a module, whose ports have them.
-    pub(super) atoms: Vec<u32>,
-    /// Of a leaf, the body of its Verilog module, for which the checks of RustHDL ask several times.
-    pub(super) verilog: OnceLock<String>,
+    pub gate: Option<u32>,
 }
 
-pub(super) enum Kind {
+/// What a part is an instance of.
+pub enum Kind {
+    /// Combinational logic.
     Leaf(Arc<dyn Leaf>),
+    /// A register.
     Register(Register),
     /// A clock gate: passes the clock while its input is high.
     Gate,
-    Module(Box<Structure>),
+    /// A module.
+    Module(Arc<Structure>),
 }
 
 /// `q <= d`, with an enable or a reset. Inputs: the enable or reset, then d.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Register {
+pub enum Register {
+    /// Takes d at every edge.
     Plain,
+    /// Takes d while its enable is high.
     Enabled,
+    /// Takes this value while its reset is high, else d.
     Reset(u64),
 }
 
+impl Register {
+    /// The name of the input before d, if there is one.
+    pub fn control(self) -> Option<&'static str> {
+        match self {
+            Register::Plain => None,
+            Register::Enabled => Some("enable"),
+            Register::Reset(_) => Some("rst"),
+        }
+    }
+}
+
 /// A module. A slot is a word in it: an input word, or an output word of a part.
-pub(super) struct Structure {
-    pub(super) tag: Tag,
-    pub(super) ports: Vec<Port>,
-    pub(super) nodes: Vec<Node>,
+pub struct Structure {
+    /// Its name and description.
+    pub tag: Tag,
+    /// Its ports in order of declaration.
+    pub ports: Vec<Port>,
+    /// Its parts in the order of the emitted text.
+    pub nodes: Vec<Node>,
     /// The port of the clock.
-    pub(super) clock: Option<usize>,
-    pub(super) watches: Vec<Watched>,
+    pub clock: Option<usize>,
+    /// Set if it has registers, its own or those of its parts.
+    pub clocked: bool,
     /// Width of each slot.
-    pub(super) widths: Vec<u32>,
-    /// The net of each slot in the whole design, filled in by `flatten`. Connected words share a net.
-    pub(super) nets: Vec<u32>,
+    pub widths: Vec<u32>,
 }
 
 impl Structure {
     /// Slots of the input words in port order, without the clock.
-    pub(super) fn input_slots(&self) -> Vec<u32> {
-        let data = self.ports.iter().enumerate().filter(|(p, port)| !port.output && Some(*p) != self.clock);
-        data.flat_map(|(_, port)| port.slots.iter().copied()).collect()
+    pub fn input_slots(&self) -> impl Iterator<Item = u32> + '_ {
+        let data = self.ports.iter().enumerate().filter(|&(p, port)| !port.output && Some(p) != self.clock);
+        data.flat_map(|(_, port)| port.slots.iter().copied())
     }
 
     /// Slots of the output words in port order.
-    pub(super) fn output_slots(&self) -> Vec<u32> {
-        self.ports.iter().filter(|port| port.output).flat_map(|port| port.slots.iter().copied()).collect()
+    pub fn output_slots(&self) -> impl Iterator<Item = u32> + '_ {
+        self.ports.iter().filter(|port| port.output).flat_map(|port| port.slots.iter().copied())
     }
 
-    /// Atom numbers of the outputs, for probes.
-    pub(super) fn output_atoms(&self) -> impl Iterator<Item = u32> + '_ {
-        self.ports.iter().filter(|port| port.output).flat_map(|port| port.atoms.iter().copied())
+    /// The modules among its parts.
+    pub fn modules(&self) -> impl Iterator<Item = (&Node, &Arc<Structure>)> {
+        self.nodes.iter().filter_map(|node| match &node.kind {
+            Kind::Module(inner) => Some((node, inner)),
+            _ => None,
+        })
     }
 }

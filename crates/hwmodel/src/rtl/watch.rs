@@ -40,18 +40,19 @@ pub struct Watched {
     pub width: u32,
     /// How it follows from the wire.
     pub reading: Reading,
-    /// The atom number of the pin that drives it.
-    pub atom: usize,
-    /// The places of the parts on the path from the top module.
-    pub(super) path: Vec<u32>,
-    pub(super) slot: u32,
+    /// The places of the parts on the path from the top module to the module that has the wire.
+    pub path: Vec<u32>,
+    /// The slot of the wire in that module.
+    pub slot: u32,
+    /// Of an output whose wire in the module around is watched: the slot of that wire.
+    pub(super) outside: Option<u32>,
     /// Its net, set when the design is complete.
     pub(super) net: u32,
 }
 
 impl Watched {
     pub(super) fn new(label: &'static str, wire: u32, slot: u32, reading: Reading) -> Watched {
-        Watched { label, width: reading.width(wire), reading, atom: 0, path: Vec::new(), slot, net: 0 }
+        Watched { label, width: reading.width(wire), reading, path: Vec::new(), slot, outside: None, net: 0 }
     }
 
     /// The net of the wire, as [`Design`](super::Design) numbers it.

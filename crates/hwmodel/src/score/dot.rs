@@ -17,11 +17,8 @@ pub fn dot_product(around: &mut Module, name: impl Into<Name>, n: &Numerics, q: 
     around.part(name, tag, |m| {
         m.clock();
         let (q, k) = (m.inputs("q", q), m.inputs("k", k));
-        let mut products = Vec::new();
-        for (i, (&q, &k)) in q.iter().zip(&k).enumerate() {
-            let [product] = m.call(("product", i), ProductFunction { format }, [q, k]);
-            products.push(product);
-        }
+        let operands = q.iter().zip(&k).map(|(&q, &k)| [q, k]);
+        let mut products = m.call_each("product", ProductFunction { format }, operands);
         if schedule.after_products {
             products = m.registers("product_q", &products);
         }
@@ -54,13 +51,9 @@ fn adder_tree(
     around.part((name, 0), tag, |m| {
         m.clock();
         let x = m.inputs("x", x);
-        let mut sums = Vec::new();
-        for (i, pair) in x.chunks(2).enumerate() {
-            sums.push(match *pair {
-                [a, b] => m.call(("sum", i), MixedFunction::uniform(Operation::Add, format), [a, b])[0],
-                _ => pair[0],
-            });
-        }
+        let pairs = x.chunks_exact(2).map(|pair| [pair[0], pair[1]]);
+        let mut sums = m.call_each("sum", MixedFunction::uniform(Operation::Add, format), pairs);
+        sums.extend(x.chunks_exact(2).remainder());
         if registers[0] {
             sums = m.registers("sum_q", &sums);
         }

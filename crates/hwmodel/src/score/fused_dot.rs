@@ -129,8 +129,8 @@ pub fn fused_dot(
         m.clock();
         let (q, k) = (m.inputs("q", q), m.inputs("k", k));
         let (mut x, mut c, mut large) = (Vec::new(), Vec::new(), Vec::new());
-        for (i, (&q, &k)) in q.iter().zip(&k).enumerate() {
-            let term = m.leaf(("term", i), VectorLeaf::new(TermFunction { numerics: n.clone() }), &[q, k]);
+        let operands = q.iter().zip(&k).map(|(&q, &k)| [q, k]);
+        for term in m.leaf_each("term", VectorLeaf::new(TermFunction { numerics: n.clone() }), operands) {
             x.push(term[0]);
             c.push(term[1]);
             large.extend(term.get(2));
@@ -179,14 +179,14 @@ fn term_tree(
     around.part((name, 0), tag, |m| {
         m.clock();
         let (x, c) = (m.inputs("x", x), m.inputs("c", c));
-        let (mut sums, mut carries) = (Vec::new(), Vec::new());
-        for (i, (x, c)) in x.chunks(radix).zip(c.chunks(radix)).enumerate() {
-            // The last sum may have fewer terms.
-            let name: Name = if x.len() == radix { ("sum", i).into() } else { ("last", 0).into() };
-            let sum = m.leaf(name, TermSum::new(x.len(), width, grown), &[x, c].concat());
-            sums.push(sum[0]);
-            carries.push(sum[1]);
-        }
+        let terms: Vec<Vec<Wire>> =
+            x.chunks(radix).zip(c.chunks(radix)).map(|terms| [terms.0, terms.1].concat()).collect();
+        // The last sum may have fewer terms.
+        let (full, last) = terms.split_at(inputs / radix);
+        let mut added = m.leaf_each("sum", TermSum::new(radix, width, grown), full);
+        let last = last.iter().map(|x| m.leaf(("last", 0), TermSum::new(inputs % radix, width, grown), x));
+        added.extend(last);
+        let [mut sums, mut carries] = [0, 1].map(|i| added.iter().map(|sum| sum[i]).collect::<Vec<Wire>>());
         if is_registered {
             sums = m.registers("sum_q", &sums);
             carries = m.registers("carry_q", &carries);

@@ -1,7 +1,7 @@
 //! Detection of Inf and NaN in a whole vector.
 
 use crate::arith;
-use crate::netlist::{Net, verilog_body};
+use crate::netlist::{Body, Net, verilog_body};
 use crate::rtl::{Leaf, Pins, Tag};
 use crate::word::{Num, Word};
 use flashd_spec::format::Format;
@@ -34,7 +34,7 @@ impl Leaf for AnySpecial {
         any[0] = flags.any(|flag| flag.value() != 0).into();
     }
 
-    fn verilog(&self) -> String {
+    fn verilog(&self) -> Body {
         let results: Vec<(String, Net)> =
             self.netlist().into_iter().map(|any| ("any".to_string(), any)).collect();
         verilog_body(&["x"], &results)

@@ -1,6 +1,6 @@
 //! Adds a few terms of the fused dot product in one expression, so that synthesis can save the carries in between.
 
-use crate::netlist::{Net, verilog_body};
+use crate::netlist::{Body, Net, verilog_body};
 use crate::rtl::{Leaf, Pins, Tag};
 use crate::word::{Num, Word};
 
@@ -80,7 +80,7 @@ impl Leaf for TermSum {
         outputs.iter_mut().zip(sums).for_each(|(output, sum)| *output = sum.value());
     }
 
-    fn verilog(&self) -> String {
+    fn verilog(&self) -> Body {
         let results: Vec<(String, Net)> =
             ["y", "carry"].map(String::from).into_iter().zip(self.netlist()).collect();
         verilog_body(&["x", "c"], &results)

@@ -35,32 +35,32 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         m.clock();
         m.reset();
         let shared = open.core();
-        let q = m.inputs("q", shared.q);
+        let q = m.inputs("q", &shared.q);
         let q_valid = m.input("q_valid", shared.q_valid);
         let v_exponent = shared.v_exponent.map(|exponent| m.input("v_exponent", exponent));
         // Each part has a key, value and mask; the ports concatenate these, part by part.
-        let k = m.inputs("k", shared.k);
+        let k = m.inputs("k", &shared.k);
         let [k_valid, k_last] = m.input_each([("k_valid", shared.k_valid), ("k_last", shared.k_last)]);
         let k_mask = m.inputs("k_mask", &open[Port::KMask]);
-        let k_bias = if n.bias { m.inputs("k_bias", shared.k_bias) } else { Vec::new() };
+        let k_bias = if n.bias { m.inputs("k_bias", &shared.k_bias) } else { Vec::new() };
         m.reserve_ports(&["v_step", "v_ren"]);
-        let v = m.inputs("v", shared.v);
+        let v = m.inputs("v", &shared.v);
 
         let shared = CoreInputs {
-            q: &q,
+            q,
             q_valid,
             v_exponent,
-            k: &k,
+            k: Vec::new(),
             k_valid,
             k_last,
             k_mask: None,
-            k_bias: &[],
+            k_bias: Vec::new(),
             k_state: None,
-            state_scalars: &[],
-            state_o: &[],
-            v: &v,
+            state_scalars: Vec::new(),
+            state_o: Vec::new(),
+            v: Vec::new(),
         };
-        let cores = cores(m, config, n, [&k_mask, &k_bias], &shared);
+        let cores = cores(m, config, n, [&k, &v, &k_mask, &k_bias], &shared);
         let last = merged(m, config, n, &cores);
 
         let waits = config.result_cycles() as usize;
@@ -109,7 +109,7 @@ fn cores(
     m: &mut Module,
     config: &SplitConfig,
     n: &Arc<Numerics>,
-    [k_mask, k_bias]: [&[Wire]; 2],
+    [k, v, k_mask, k_bias]: [&[Wire]; 4],
     shared: &CoreInputs,
 ) -> Vec<CoreOutputs> {
     let words = config.core.port_words();
@@ -122,14 +122,15 @@ fn cores(
         .collect();
     let [zero] = m.call("zero", ZeroFunction { width: MergeKind::of(&config.core).accumulator_bits(n) }, []);
     let accumulators = vec![zero; config.core.dv()];
-    (shared.k.chunks(words.k).zip(shared.v.chunks(words.v)).zip(k_mask).enumerate())
-        .map(|(p, ((k, v), &k_mask))| {
-            let (k_mask, k_bias, k_state) = (Some(k_mask), k_bias.get(p..=p).unwrap_or_default(), Some(low));
-            let (state_scalars, state_o) = (&scalars[..], &accumulators[..]);
-            let inputs = CoreInputs { k, k_mask, k_bias, k_state, state_scalars, state_o, v, ..*shared };
-            core(m, ("core", p), &config.core, n, &inputs)
-        })
-        .collect()
+    let cores =
+        (k.chunks(words.k).zip(v.chunks(words.v)).zip(k_mask).enumerate()).map(|(p, ((k, v), &k_mask))| {
+            let (k_mask, k_bias, k_state) =
+                (Some(k_mask), k_bias.get(p..=p).unwrap_or_default().to_vec(), Some(low));
+            let (state_scalars, state_o) = (scalars.clone(), accumulators.clone());
+            let (k, v) = (k.to_vec(), v.to_vec());
+            CoreInputs { k, k_mask, k_bias, k_state, state_scalars, state_o, v, ..shared.clone() }
+        });
+    m.each("core", cores, |m, name, inputs| core(m, name, &config.core, n, inputs))
 }
 
 /// Merges the partial results of all cores in a tree, leaves first.

@@ -274,22 +274,22 @@ fn streams_in(
 
 impl StreamsIn {
     /// The inputs of the array.
-    fn array_inputs(&self) -> ArrayInputs<'_> {
+    fn array_inputs(&self) -> ArrayInputs {
         let StreamsIn { host, queries, keys, values, states, offered } = self;
         let states = states.as_ref();
         let core = CoreInputs {
-            q: &queries.q,
+            q: queries.q.clone(),
             q_valid: queries.q_valid,
             v_exponent: host.v_exponent,
-            k: &keys.k,
+            k: keys.k.clone(),
             k_valid: offered.k_valid,
             k_last: offered.k_last,
             k_mask: offered.k_mask,
-            k_bias: &keys.biases,
+            k_bias: keys.biases.clone(),
             k_state: states.map(|states| states.stating),
-            state_scalars: states.map_or(&[], |states| &states.scalars),
-            state_o: states.map_or(&[], |states| &states.o),
-            v: &values.v,
+            state_scalars: states.map_or_else(Vec::new, |states| states.scalars.clone()),
+            state_o: states.map_or_else(Vec::new, |states| states.o.clone()),
+            v: values.v.clone(),
         };
         ArrayInputs {
             core,

@@ -3,9 +3,21 @@
 use flashd_hwmodel::netlist::{Net, narrow, verilog_body};
 use flashd_hwmodel::word::{Num, Word};
 use flashd_spec::bits::ones;
+use std::fmt::Write;
 
 fn body(y: Net) -> String {
-    verilog_body(&["a"], &[("y".to_string(), y)])
+    body_of(&["a"], y)
+}
+
+/// The body of a module, after a line with the inputs that it does not read completely.
+fn body_of(inputs: &[&str], y: Net) -> String {
+    let body = verilog_body(inputs, &[("y".to_string(), y)]);
+    let mut text = String::new();
+    for (input, bits) in &body.unread {
+        let bits = bits.map_or(String::new(), |(high, low)| format!("[{high}:{low}]"));
+        let _ = write!(text, " {input}{bits}");
+    }
+    if text.is_empty() { body.text } else { format!("// unread:{text}\n{}", body.text) }
 }
 
 #[test]
@@ -192,7 +204,7 @@ fn narrowed_expressions_have_the_same_value() {
 #[test]
 fn values_are_narrowed_to_their_read_bits() {
     let (a, b) = (Net::input("a", 8), Net::input("b", 8));
-    let text = |y: Net| verilog_body(&["a", "b"], &[("y".to_string(), y)]);
+    let text = |y: Net| body_of(&["a", "b"], y);
     let low = |net: Net| text(net.named("x").slice(0, 4));
     assert_eq!(low(a.add(&b)), "// unread: a[3:0] b[3:0]\n    assign y = a[3:0] + b[3:0];\n");
     assert_eq!(low(a.mul(&b)), "// unread: a[3:0] b[3:0]\n    assign y = a[3:0] * b[3:0];\n");

@@ -4,11 +4,14 @@
 use flashd_hwmodel::array;
 use flashd_hwmodel::catalogue::build;
 use flashd_hwmodel::rtl::Circuit;
+use flashd_hwmodel::rtl::structure::Structure;
 use flashd_hwmodel::wrapper;
-use flashd_spec::config::{Accumulator, ArrayConfig, CoreConfig, Values, WrapperConfig};
+use flashd_spec::config::{Accumulator, ArrayConfig, CoreConfig, Design, Values, WrapperConfig};
 use flashd_spec::format::Format;
 use rust_hdl::core::check_error::check_all;
 use rust_hdl::core::prelude::Block;
+use std::collections::HashSet;
+use std::sync::Arc;
 
 fn check(config: &CoreConfig) {
     let core = build(config).unwrap();
@@ -68,6 +71,36 @@ fn wrappers_pass_rusthdl_checks() {
                 }
             }
         }
+    }
+}
+
+/// The modules that a design describes, below a module of it.
+fn descriptions(module: &Arc<Structure>, found: &mut HashSet<*const Structure>) {
+    if found.insert(Arc::as_ptr(module)) {
+        module.modules().for_each(|(_, inner)| descriptions(inner, found));
+    }
+}
+
+/// A module is described once, however many instances it has: an array of 9 describes what one of 3 does, a core of 80 lanes what one of
+/// 48 does.
+#[test]
+fn descriptions_do_not_grow_with_instances() {
+    let count = |design: &Circuit| {
+        let mut found = HashSet::new();
+        descriptions(design.structure(), &mut found);
+        found.len()
+    };
+    for core in CoreConfig::variants(4, Format::BF16) {
+        for masks in [false, true] {
+            let core = CoreConfig { masks: masks && !core.follows_the_paper(), ..core.clone() };
+            let [few, many] =
+                [3, 9].map(|queries| count(&array::build(&ArrayConfig::new(core.clone(), queries)).unwrap()));
+            assert_eq!(few, many, "{}", core.name());
+        }
+    }
+    for design in Design::ALL {
+        let [few, many] = [48, 80].map(|d| count(&build(&CoreConfig::new(design, d, Format::BF16)).unwrap()));
+        assert!(many <= few + 1, "{design:?}: the adder tree may have a stage more");
     }
 }
 

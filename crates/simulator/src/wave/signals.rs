@@ -2,9 +2,8 @@
 //!
 //! A signal is a name for a net of the design. Recording reads the net; unrecorded signals cost nothing.
 
-use flashd_hwmodel::rtl::{Block, Circuit, Probe, Tag};
+use flashd_hwmodel::rtl::{Block, Circuit, Probe};
 use rust_hdl::core::prelude::Atom;
-use std::collections::HashMap;
 
 /// One bus of the design.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,14 +93,13 @@ pub(crate) fn nets_of<const N: usize>(name: &str, design: &Circuit, paths: [&str
 pub(super) const CORE: &str = "core_";
 
 fn all(name: &str, design: &Circuit) -> Vec<Signal> {
-    let mut walk = List { scope: String::new(), nets: design.nets_of_pins(), signals: Vec::new() };
+    let mut walk = List { scope: String::new(), signals: Vec::new() };
     design.accept(name, &mut walk);
     walk.signals
 }
 
 struct List {
     scope: String,
-    nets: HashMap<usize, u32>,
     signals: Vec<Signal>,
 }
 
@@ -121,9 +119,9 @@ impl Probe for List {
 
     fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
         // A gated clock is an enable in the Verilog.
-        if Tag::of(signal).is_none() && name != "gated" {
+        if name != "gated" {
             let path = format!("{}.{}", self.scope, readable(name));
-            let (width, net) = (signal.bits() as u32, self.nets[&signal.id()]);
+            let (width, net) = (signal.bits() as u32, signal.id() as u32);
             self.signals.push(Signal { path, width, net, core: None });
         }
     }

@@ -1,18 +1,28 @@
 //! Makes a [`Structure`] from a description.
 
 use super::{Driver, Module};
-use crate::rtl::Circuit;
-use crate::rtl::probe::pins;
 use crate::rtl::structure::{Kind, Node, Port, Structure};
+use crate::rtl::{Circuit, Watched};
+use std::sync::Arc;
+
+/// A described module, and its place in the module around.
+pub(super) struct Built {
+    pub(super) structure: Arc<Structure>,
+    /// The slots in the module around of its inputs, in port order.
+    pub(super) inputs: Vec<u32>,
+    /// Those of its outputs.
+    pub(super) outputs: Vec<u32>,
+    pub(super) watches: Vec<Watched>,
+}
 
 impl Module {
     /// The bench itself as a circuit.
     pub(in crate::rtl) fn into_parts(self) -> Circuit {
-        Circuit::of(self.build().0)
+        let built = self.build();
+        Circuit::of(built.structure, built.watches)
     }
 
-    /// The structure, and the slots in the module around of its inputs and of its outputs, in port order.
-    pub(super) fn build(mut self) -> (Structure, Vec<u32>, Vec<u32>) {
+    pub(super) fn build(mut self) -> Built {
         let resolved: Vec<u32> = (0..self.slots.len() as u32).map(|slot| self.resolve(slot)).collect();
         let to = |slot: &mut u32| *slot = resolved[*slot as usize];
         self.ports.sort_by_key(|declared| declared.stands);
@@ -26,22 +36,22 @@ impl Module {
         self.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut()).for_each(to);
         for watched in self.watches.iter_mut().filter(|watched| watched.path.is_empty()) {
             to(&mut watched.slot);
-            // Pin numbers start at one; zero means none yet.
-            if watched.atom == 0 {
-                watched.atom = source(&ports, &self.nodes, watched.slot) as usize;
-            }
         }
         self.put_in_place();
+        let clocked = self.nodes.iter().any(|node| match &node.kind {
+            Kind::Leaf(_) => false,
+            Kind::Register(_) | Kind::Gate => true,
+            Kind::Module(inner) => inner.clocked,
+        });
         let structure = Structure {
             tag: self.tag,
             nodes: self.nodes,
+            clocked,
             clock: self.clock.and_then(|clock| ports.iter().position(|port| port.name == clock)),
             ports,
             widths: self.slots.iter().map(|slot| slot.width).collect(),
-            watches: self.watches,
-            nets: Vec::new(),
         };
-        (structure, inputs, outputs)
+        Built { structure: Arc::new(structure), inputs, outputs, watches: self.watches }
     }
 
     /// Sorts the parts by their places, and the elements of a vector with a reserved place by their numbers.
@@ -73,23 +83,4 @@ impl Module {
         }
         panic!("{}: wires that drive each other", self.tag.name)
     }
-}
-
-/// The atom number of the pin that drives a slot.
-fn source(ports: &[Port], nodes: &[Node], slot: u32) -> u32 {
-    let own = ports.iter().filter(|port| !port.output);
-    let own = own.flat_map(|port| port.slots.iter().zip(&port.atoms)).find(|(s, _)| **s == slot);
-    let of_node = |node: &Node| {
-        let place = node.outputs.iter().position(|&output| output == slot)?;
-        match &node.kind {
-            Kind::Module(part) => part.output_atoms().nth(place),
-            _ => pins(node)
-                .iter()
-                .zip(&node.atoms)
-                .filter(|(pin, _)| pin.output)
-                .map(|(_, &atom)| atom)
-                .nth(place),
-        }
-    };
-    own.map(|(_, &atom)| atom).or_else(|| nodes.iter().find_map(of_node)).unwrap_or_default()
 }

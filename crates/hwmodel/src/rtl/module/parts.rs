@@ -1,23 +1,26 @@
 //! The contents of a module: leaves, registers, clock gates and inner modules.
 
+use super::build::Built;
 use super::{Around, Driver, Module, Name, Wire};
 use crate::rtl::leaf::{Function, FunctionLeaf, Leaf, Pins};
-use crate::rtl::probe::pins;
 use crate::rtl::structure::{Kind, Node, Register};
 use crate::rtl::{Tag, Watched};
-use rust_hdl::core::signal::get_signal_id;
 use std::sync::Arc;
-use std::sync::OnceLock;
 
 impl Module {
     /// Reserves places in the emitted text, so that parts are in the order of the data flow. The named parts or registers may be added
     /// later, because they read wires that do not exist yet, or may have been added before, because others read theirs.
     pub fn reserve(&mut self, names: &[&str]) {
         for name in names {
-            self.places.keep(name);
+            self.places.keep(&[name]);
             let added = self.nodes.iter().zip(&mut self.stands).filter(|(node, _)| node.name == *name);
             added.for_each(|(_, stands)| *stands = self.places.last);
         }
+    }
+
+    /// Reserves one place for vectors of parts that are added later: element 0 of each, then element 1.
+    pub fn reserve_alternate(&mut self, names: &[&str]) {
+        self.places.keep(names);
     }
 
     /// Adds a combinational function and returns its outputs.
@@ -39,13 +42,27 @@ impl Module {
         function: F,
         inputs: impl IntoIterator<Item = [Wire; I]>,
     ) -> Vec<Wire> {
-        let inputs = inputs.into_iter().enumerate();
-        inputs.map(|(i, inputs)| self.call((name, i), function.clone(), inputs)[0]).collect()
+        self.leaf_each(name, FunctionLeaf::new(function), inputs)
+            .into_iter()
+            .map(|output| output[0])
+            .collect()
     }
 
     /// Adds a combinational module with vector ports. Inputs and outputs are the words of all ports, in port order.
     pub fn leaf(&mut self, name: impl Into<Name>, leaf: impl Leaf + 'static, inputs: &[Wire]) -> Vec<Wire> {
         self.add_leaf(name.into(), Arc::new(leaf), inputs)
+    }
+
+    /// Adds a vector of equal combinational modules; element i reads `inputs[i]`.
+    pub fn leaf_each<I: AsRef<[Wire]>>(
+        &mut self,
+        name: &str,
+        leaf: impl Leaf + 'static,
+        inputs: impl IntoIterator<Item = I>,
+    ) -> Vec<Vec<Wire>> {
+        let leaf: Arc<dyn Leaf> = Arc::new(leaf);
+        let inputs = inputs.into_iter().enumerate();
+        inputs.map(|(i, inputs)| self.add_leaf((name, i).into(), leaf.clone(), inputs.as_ref())).collect()
     }
 
     fn add_leaf(&mut self, name: Name, leaf: Arc<dyn Leaf>, inputs: &[Wire]) -> Vec<Wire> {
@@ -174,20 +191,22 @@ impl Module {
         // In the order of the calls of output, which may differ from port order.
         let widths = part.around.as_mut().map(|around| std::mem::take(&mut around.outputs));
         widths.into_iter().flatten().for_each(|width| _ = self.slot(width, Driver::Own));
-        let (circuit, inputs, outputs) = part.build();
+        let Built { structure, inputs, outputs, watches } = part.build();
         assert!(
-            circuit.clock.is_none() || self.clock.is_some(),
+            structure.clock.is_none() || self.clock.is_some(),
             "{}: {} needs a clock, and there is none",
             self.tag.name,
             name.base
         );
         let node = self.nodes.len() as u32;
-        for watched in &circuit.watches {
-            let mut path = vec![node];
-            path.extend(&watched.path);
-            self.watches.push(Watched { path, ..watched.clone() });
-        }
-        self.add_node(name, Kind::Module(Box::new(circuit)), inputs, outputs);
+        self.watches.extend(watches.into_iter().map(|mut watched| match watched.outside.take() {
+            Some(slot) => Watched { slot, ..watched },
+            None => {
+                watched.path.insert(0, node);
+                watched
+            }
+        }));
+        self.add_node(name, Kind::Module(structure), inputs, outputs);
     }
 
     fn add(&mut self, name: Name, kind: Kind, inputs: &[Wire], outputs: &[u32]) -> Vec<Wire> {
@@ -198,26 +217,11 @@ impl Module {
         wires
     }
 
-    fn add_node(&mut self, name: Name, kind: Kind, inputs: Vec<u32>, outputs: Vec<u32>) {
-        let width = outputs.first().map_or(1, |&slot| self.slots[slot as usize].width);
+    pub(super) fn add_node(&mut self, name: Name, kind: Kind, inputs: Vec<u32>, outputs: Vec<u32>) {
         let Name { base: name, index } = name;
         assert!(self.names.insert((name.clone(), index)), "{}: two parts {name}", self.tag.name);
         self.stands.push(self.places.of(&name));
-        let mut node = Node {
-            name,
-            index,
-            kind,
-            inputs,
-            outputs,
-            width,
-            gate: self.gate,
-            atoms: Vec::new(),
-            verilog: OnceLock::new(),
-        };
-        if !matches!(node.kind, Kind::Module(_)) {
-            node.atoms = pins(&node).iter().map(|_| get_signal_id() as u32).collect();
-        }
-        self.nodes.push(node);
+        self.nodes.push(Node { name, index, kind, inputs, outputs, gate: self.gate });
     }
 }
 

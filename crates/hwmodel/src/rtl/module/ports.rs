@@ -2,7 +2,6 @@
 
 use super::{Declared, Driver, Module, Wire};
 use crate::rtl::structure::Port;
-use rust_hdl::core::signal::get_signal_id;
 
 impl Module {
     /// Declares the clock port `clk`, for all registers and parts of the module.
@@ -99,7 +98,7 @@ impl Module {
 
     /// Reserves places among the ports for ports that are declared later, such as an output whose driver depends on an input that follows it.
     pub fn reserve_ports(&mut self, names: &[&str]) {
-        names.iter().for_each(|name| self.port_places.keep(name));
+        names.iter().for_each(|name| self.port_places.keep(&[name]));
     }
 
     fn add_port(&mut self, name: &str, vector: bool, output: bool, words: &[Wire], outside: Vec<u32>) {
@@ -108,8 +107,7 @@ impl Module {
         let width = words.first().map_or(1, |wire| wire.width);
         assert!(words.iter().all(|wire| wire.width == width), "{}: words of several widths", port());
         let slots = words.iter().map(|wire| wire.slot).collect();
-        let atoms = words.iter().map(|_| get_signal_id() as u32).collect();
-        let port = Port { name: name.into(), vector, output, width, slots, atoms };
+        let port = Port { name: name.into(), vector, output, width, slots };
         self.ports.push(Declared { port, stands: self.port_places.of(name), outside });
     }
 }

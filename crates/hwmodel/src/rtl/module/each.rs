@@ -1,0 +1,165 @@
+//! Vectors of instances: what is alike is described once.
+
+use super::{Driver, Module, Name, Wire};
+use crate::rtl::structure::{Kind, Node, Structure};
+use crate::rtl::{Tag, Watched};
+use std::sync::Arc;
+
+/// The wires that a part is given or hands out.
+pub trait Wires {
+    /// The same with each wire replaced by `to` of it, in a fixed order.
+    #[must_use]
+    fn map(&self, to: &mut dyn FnMut(Wire) -> Wire) -> Self;
+}
+
+impl Wires for Wire {
+    fn map(&self, to: &mut dyn FnMut(Wire) -> Wire) -> Wire {
+        to(*self)
+    }
+}
+
+impl<T: Wires> Wires for Option<T> {
+    fn map(&self, to: &mut dyn FnMut(Wire) -> Wire) -> Self {
+        self.as_ref().map(|wires| wires.map(to))
+    }
+}
+
+impl<T: Wires> Wires for Vec<T> {
+    fn map(&self, to: &mut dyn FnMut(Wire) -> Wire) -> Self {
+        self.iter().map(|wires| wires.map(to)).collect()
+    }
+}
+
+impl<T: Wires, const N: usize> Wires for [T; N] {
+    fn map(&self, to: &mut dyn FnMut(Wire) -> Wire) -> Self {
+        std::array::from_fn(|i| self[i].map(to))
+    }
+}
+
+impl<A: Wires, B: Wires> Wires for (A, B) {
+    fn map(&self, to: &mut dyn FnMut(Wire) -> Wire) -> Self {
+        (self.0.map(to), self.1.map(to))
+    }
+}
+
+/// Implements [`Wires`] for a structure of wires.
+macro_rules! wires {
+    ($type:ty { $($field:ident),* $(,)? }) => {
+        impl $crate::rtl::Wires for $type {
+            fn map(&self, to: &mut dyn FnMut($crate::rtl::Wire) -> $crate::rtl::Wire) -> Self {
+                Self { $($field: $crate::rtl::Wires::map(&self.$field, to)),* }
+            }
+        }
+    };
+}
+pub(crate) use wires;
+
+/// A described part in a bench of its own, from which instances are made.
+struct Pattern<O> {
+    /// The width of each wire that it is given.
+    widths: Vec<u32>,
+    /// The part in the bench, whose slots are those of the clock and the reset, of the wires that it is given, and of its outputs.
+    node: Node,
+    structure: Arc<Structure>,
+    watches: Vec<Watched>,
+    /// The slot of the reset.
+    reset: u32,
+    /// The widths of the outputs in the order of their slots.
+    handed_out: Vec<u32>,
+    /// What it hands out in the bench.
+    result: O,
+}
+
+impl Module {
+    /// Adds a vector of parts, a module each; part i is given `inputs[i]`. `body` describes a part as it would in this module: it adds one
+    /// part of the name it gets. It runs once for all parts whose wires have the same widths, and these share the description.
+    ///
+    /// # Panics
+    /// If `body` adds anything but one module.
+    pub fn each<I: Wires, O: Wires>(
+        &mut self,
+        name: &str,
+        inputs: impl IntoIterator<Item = I>,
+        body: impl FnMut(&mut Module, Name, &I) -> O,
+    ) -> Vec<O> {
+        self.each_from(0, name, inputs, body)
+    }
+
+    /// [`Module::each`] with other numbers: those of the parts are `first` and up.
+    pub fn each_from<I: Wires, O: Wires>(
+        &mut self,
+        first: usize,
+        name: &str,
+        inputs: impl IntoIterator<Item = I>,
+        mut body: impl FnMut(&mut Module, Name, &I) -> O,
+    ) -> Vec<O> {
+        let mut pattern: Option<Pattern<O>> = None;
+        let mut instances = Vec::new();
+        for (i, inputs) in (first..).zip(inputs) {
+            let mut given = Vec::new();
+            let _ = inputs.map(&mut |wire| {
+                self.check(wire);
+                given.push(wire);
+                wire
+            });
+            let widths: Vec<u32> = given.iter().map(|wire| wire.width).collect();
+            let pattern = match pattern.take().filter(|pattern| pattern.widths == widths) {
+                Some(same) => pattern.insert(same),
+                None => pattern.insert(self.pattern(name, i, &inputs, widths, &mut body)),
+            };
+            instances.push(self.instance((name, i).into(), pattern, &given));
+        }
+        instances
+    }
+
+    fn pattern<I: Wires, O>(
+        &self,
+        name: &str,
+        index: usize,
+        inputs: &I,
+        widths: Vec<u32>,
+        body: &mut impl FnMut(&mut Module, Name, &I) -> O,
+    ) -> Pattern<O> {
+        let mut bench = Module::new(Tag::module(self.tag.name.clone(), ""), None);
+        if self.clock.is_some() {
+            bench.clock();
+        }
+        let reset = bench.open(1);
+        bench.reset = self.reset.map(|_| reset);
+        let inputs = inputs.map(&mut |wire| bench.open(wire.width));
+        let result = body(&mut bench, (name, index).into(), &inputs);
+        let (reset, first) = (reset.slot, reset.slot + 1 + widths.len() as u32);
+        let handed_out: Vec<u32> = bench.slots[first as usize..].iter().map(|slot| slot.width).collect();
+        match (bench.nodes.pop(), bench.nodes.len()) {
+            (Some(node), 0) if node.outputs.len() == handed_out.len() => match &node.kind {
+                Kind::Module(structure) => {
+                    let structure = structure.clone();
+                    Pattern { widths, node, structure, watches: bench.watches, reset, handed_out, result }
+                }
+                _ => panic!("{}: {name} is no module", self.tag.name),
+            },
+            _ => panic!("{}: {name} is not one module each", self.tag.name),
+        }
+    }
+
+    fn instance<O: Wires>(&mut self, name: Name, pattern: &Pattern<O>, given: &[Wire]) -> O {
+        let Pattern { node, structure, watches, reset, handed_out, result, .. } = pattern;
+        // From slots of the bench to those of this module. Nothing reads the bench's clock.
+        let mut slots = vec![u32::MAX; *reset as usize];
+        slots.push(self.reset.map_or(u32::MAX, |reset| reset.slot));
+        slots.extend(given.iter().map(|wire| wire.slot));
+        slots.extend(handed_out.iter().map(|&width| self.slot(width, Driver::Own)));
+        let here = |slot: u32| slots[slot as usize];
+        let place = self.nodes.len() as u32;
+        self.watches.extend(watches.iter().cloned().map(|mut watched| {
+            match watched.path.first_mut() {
+                Some(first) => *first = place,
+                None => watched.slot = here(watched.slot),
+            }
+            watched
+        }));
+        let all = |slots: &[u32]| slots.iter().map(|&slot| here(slot)).collect();
+        self.add_node(name, Kind::Module(structure.clone()), all(&node.inputs), all(&node.outputs));
+        result.map(&mut |wire| Wire { module: self.id, slot: here(wire.slot), ..wire })
+    }
+}
