@@ -4,7 +4,7 @@ use crate::GenerateError;
 use crate::prefix::Prefix;
 use flashd_hwmodel::netlist::range;
 use flashd_hwmodel::rtl::structure::Structure;
-use flashd_hwmodel::rtl::{Circuit, Leaf, Tag};
+use flashd_hwmodel::rtl::{Circuit, Leaf, Loop, Tag, combinational_loop};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 use std::rc::Rc;
@@ -55,8 +55,12 @@ impl Emitted {
 /// Prints a design, the names of its modules with a prefix.
 ///
 /// # Errors
-/// If a clock gate is behind another one.
+/// If there is a combinational loop, or a clock gate behind another one.
 pub(crate) fn emit(design: &Circuit, prefix: &Prefix) -> Result<Emitted, GenerateError> {
+    if let Some(Loop { module, parts }) = combinational_loop(design.structure()) {
+        let detail = format!("a combinational loop through {}", parts.join(", "));
+        return Err(GenerateError::Description { module, detail });
+    }
     let top = match design.single_leaf() {
         Some(leaf) => Of::Leaf(leaf),
         None => Of::Module(design.structure(), false),
@@ -298,4 +302,52 @@ fn print_module(
     }
     let _ = write!(text, ");\n{body}endmodule\n");
     (before, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashd_hwmodel::function;
+    use flashd_hwmodel::rtl::{Module, Wire};
+
+    function! {
+        /// Two bits, the second of which does not depend on `b`.
+        pub struct Pair {}
+        name(_this) = "pair".to_string();
+        doc = "y = a and b, z = a.";
+        inputs { a: 1, b: 1 }
+        outputs { y: 1, z: 1 }
+        eval<W> { [a.and(&b), a] }
+    }
+
+    fn inner(around: &mut Module, a: Wire, b: Wire) -> [Wire; 2] {
+        around.part("inner", Tag::module("inner", "Both."), |m| {
+            let [a, b] = m.input_each([("a", a), ("b", b)]);
+            let [y, z] = m.call("pair", Pair {}, [a, b]);
+            m.output_each([("y", y), ("z", z)])
+        })
+    }
+
+    /// A design that feeds an output of a part, of this number, back to its second input.
+    fn fed_back(output: usize) -> Circuit {
+        let mut bench = Module::bench();
+        let a = bench.open(1);
+        bench.part("top", Tag::module("top", "Feeds back."), |m| {
+            let a = m.input("a", a);
+            let b = m.later(1);
+            let outputs = inner(m, a, b);
+            m.drive(b, outputs[output]);
+            m.output_each([("y", outputs[0]), ("z", outputs[1])])
+        });
+        bench.into_circuit()
+    }
+
+    #[test]
+    fn combinational_loops_are_errors() {
+        let error = emit(&fed_back(0), &Prefix::default()).unwrap_err();
+        assert_eq!(error.to_string(), "top: a combinational loop through inner");
+        // The other output does not depend on what it drives.
+        let emitted = emit(&fed_back(1), &Prefix::default()).unwrap();
+        assert_eq!(emitted.top(), "top");
+    }
 }

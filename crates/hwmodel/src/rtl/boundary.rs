@@ -4,6 +4,7 @@
 //! wiring, not logic; so is a leaf for outputs that it only rearranges.
 
 use super::design::{Design, Instance};
+use super::leaf::Leaf;
 use crate::netlist::{Operator, Steps};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -33,15 +34,15 @@ pub fn boundaries(design: &Design) -> Vec<Boundary> {
 
 /// An input word that an output word of a leaf depends on.
 #[derive(Clone, Copy)]
-struct Source {
-    input: usize,
+pub(super) struct Source {
+    pub(super) input: usize,
     /// Some path between them passes an operation, not only wiring.
     logic: bool,
 }
 
 /// For each output word of a leaf, the input words that it depends on.
-fn sources(instance: &Instance) -> Vec<Vec<Source>> {
-    let steps = Steps::of(&instance.leaf.inputs(), &instance.leaf.netlist());
+pub(super) fn sources(leaf: &dyn Leaf) -> Vec<Vec<Source>> {
+    let steps = Steps::of(&leaf.inputs(), &leaf.netlist());
     let is_wiring = |step: usize| {
         matches!(
             steps.steps[step].operator,
@@ -142,7 +143,7 @@ impl<'a> Walk<'a> {
     fn sources(&mut self, leaf: usize) -> Rc<[Vec<Source>]> {
         let instance = &self.design.leaves[leaf];
         let place = Arc::as_ptr(&instance.leaf).cast::<()>();
-        self.sources.entry(place).or_insert_with(|| sources(instance).into()).clone()
+        self.sources.entry(place).or_insert_with(|| sources(&*instance.leaf).into()).clone()
     }
 
     /// The outputs, or the inputs, that a net is connected to.

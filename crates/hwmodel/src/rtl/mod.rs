@@ -13,6 +13,7 @@
 //! | `flatten`, `flat` | the design as leaves and registers between nets, and its simulation |
 //! | `design` | the flat design as data, for other engines |
 //! | `boundary` | the combinational paths at its ports |
+//! | `loops` | the search for combinational loops |
 //! | `probe` | the design as a RustHDL block |
 //! | `watch` | internal values that checks compare |
 //! | `tag` | names of modules |
@@ -23,6 +24,7 @@ mod design;
 mod flat;
 mod flatten;
 mod leaf;
+mod loops;
 pub mod module;
 mod probe;
 pub mod structure;
@@ -33,6 +35,7 @@ pub use boundary::{Boundary, boundaries};
 pub use circuit::Circuit;
 pub use design::{Design, DesignPort, Instance, PortPlace, Register};
 pub use leaf::{Function, Leaf, Pins, VectorFunction, VectorLeaf};
+pub use loops::{Loop, combinational_loop};
 pub(crate) use module::wires;
 pub use module::{Module, Name, Wire, Wires};
 pub use tag::{Tag, TagKind};
