@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 mod body;
 mod flat;
+mod inline;
 mod leaf;
 mod parts;
 mod reference;
