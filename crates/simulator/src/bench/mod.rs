@@ -54,13 +54,18 @@ pub struct Due {
     pub(crate) inside: InsideSchedule,
     /// A flag that is due, but has no port.
     absent: Option<Port>,
+    /// The outputs, and when each is compared: flags of control first.
+    outputs: Vec<(Port, Compared)>,
 }
 
 impl Due {
     /// Nothing yet. `inside` are the quantities that are compared inside the cores.
     pub(crate) fn new(machine: &Machine, inside: &[Inside]) -> Due {
         let inside = InsideSchedule::new(machine.core(), inside, machine.cores());
-        Due { frame: Frame::new(machine), inside, absent: None }
+        let rows = PORTS.iter().filter(|row| row.words(machine).0 > 0);
+        let mut outputs: Vec<_> = rows.filter_map(|row| Some((row.port, row.compared?))).collect();
+        outputs.sort_by_key(|(_, compared)| *compared != Compared::Always);
+        Due { frame: Frame::new(machine), inside, absent: None, outputs }
     }
 
     /// Nothing yet, for a device that nobody looks into.
@@ -96,21 +101,13 @@ impl Due {
             return Err((port, 0));
         }
         let mut words = 0;
-        for control in [true, false] {
-            for row in &PORTS {
-                let Some(compared) = row.compared.filter(|&c| (c == Compared::Always) == control) else {
-                    continue;
-                };
-                if !self.compared(compared) {
-                    continue;
-                }
-                let (expected, actual) = (&self.frame[row.port], &actual[row.port]);
-                if expected != actual {
-                    let place = expected.iter().zip(actual).position(|(a, b)| a != b);
-                    return Err((row.port, place.unwrap_or(0)));
-                }
-                words += expected.len() as u64;
+        for &(port, _) in self.outputs.iter().filter(|(_, compared)| self.compared(*compared)) {
+            let (expected, actual) = (&self.frame[port], &actual[port]);
+            if expected != actual {
+                let place = expected.iter().zip(actual).position(|(a, b)| a != b);
+                return Err((port, place.unwrap_or(0)));
             }
+            words += expected.len() as u64;
         }
         Ok(words)
     }
