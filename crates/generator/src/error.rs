@@ -13,7 +13,7 @@ pub enum GenerateError {
     Description {
         /// The module.
         module: String,
-        /// What is wrong with it.
+        /// The problem.
         detail: String,
     },
     /// Two designs need a module of the same name.

@@ -56,6 +56,8 @@ pub fn ports(design: &Circuit) -> Vec<PortShape> {
 pub struct Field {
     /// The port.
     pub port: PortShape,
+    /// Its row in the table of ports; `None` for a port of a unit and for a quantity inside cores.
+    pub known: Option<Port>,
     /// When the output is compared; `None` for an input.
     pub compared: Option<Compared>,
     /// Place of its first digit in the line, from the left.
@@ -115,8 +117,11 @@ impl Layout {
             .into_iter()
             .filter(|port| port.name != "clk")
             .map(|port| {
-                let compared = port.output.then(|| compared(&port.name));
-                let field = Field { port, compared, first: digits };
+                let known = Port::of_name(&port.name);
+                // Outputs of units are compared in every cycle.
+                let of_row = known.and_then(|port| port.row().compared);
+                let compared = port.output.then(|| of_row.unwrap_or(Compared::Always));
+                let field = Field { port, known, compared, first: digits };
                 digits += field.digits();
                 field
             })
@@ -130,7 +135,7 @@ impl Layout {
         let mut digits = self.digits;
         let mut field = |name: String, width: u32| {
             let port = PortShape { name, output: true, width, elements: cores.len() };
-            let field = Field { port, compared: None, first: digits };
+            let field = Field { port, known: None, compared: None, first: digits };
             digits += field.digits();
             field
         };
@@ -235,11 +240,6 @@ impl Layout {
         }
         out.push('\n');
     }
-}
-
-/// When an output is compared: in every cycle, if it is of a unit.
-fn compared(output: &str) -> Compared {
-    Port::of_name(output).and_then(|port| port.row().compared).unwrap_or(Compared::Always)
 }
 
 /// Appends a packed bus as hexadecimal digits, the most significant first.

@@ -8,7 +8,6 @@ use flashd_files::AtomicFile;
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_spec::config::ConfigError;
 use flashd_spec::machine::Machine;
-use flashd_spec::ports::Port;
 use std::io::{Error, Result, Write};
 use std::path::Path;
 
@@ -63,7 +62,7 @@ impl<W: Write> VectorWriter<W> {
         }
         self.line.clear();
         let mut unknown = None;
-        self.layout.line(&mut self.line, inside, |field, elements| match Port::of_name(&field.port.name) {
+        self.layout.line(&mut self.line, inside, |field, elements| match field.known {
             Some(port) => elements.extend_from_slice(&frame[port]),
             None => unknown = Some(field.port.name.clone()),
         });

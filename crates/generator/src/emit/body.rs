@@ -15,7 +15,7 @@ pub(super) struct Source {
     pub(super) element: usize,
 }
 
-/// A packed signal of a module: an input, or the outputs of a family of parts, those of one name.
+/// A packed signal of a module: an input, or the outputs of all parts with one name.
 pub(super) struct Signal {
     pub(super) name: String,
     pub(super) width: u32,
@@ -50,7 +50,7 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Needs the text of each part that is a leaf: it says which bits of its inputs a leaf reads. Leaves what is read of each net.
+    /// Needs the texts of leaves, which list the bits that each leaf reads. Leaves the bits of each net that are read.
     pub(super) fn of(flat: &Flat, texts: &[Option<Rc<LeafText>>]) -> Readers {
         let (mut any, mut whole) = (vec![false; flat.nets], vec![false; flat.nets]);
         for &net in flat.ports.iter().filter(|port| port.output).flat_map(|port| &port.nets) {
@@ -170,14 +170,15 @@ impl<'a> Body<'a> {
         &self.signals[source.signal]
     }
 
-    pub(super) fn print(&self, names: &[Option<&str>]) -> String {
+    /// The text of the module. Each part has the name of its module, or the lines that are [inlined](Body::inlined), or is a register.
+    pub(super) fn print(&self, names: &[Option<&str>], inlined: &[Option<String>]) -> String {
         let mut text = String::new();
         self.print_declarations(&mut text);
         self.print_registers(&mut text);
-        for (place, name) in names.iter().enumerate() {
-            match (name, self.inlined(place)) {
+        for (place, (name, lines)) in names.iter().zip(inlined).enumerate() {
+            match (name, lines) {
                 (Some(name), _) => self.print_instance(&mut text, place, name),
-                (None, Some(lines)) => text.push_str(&lines),
+                (None, Some(lines)) => text.push_str(lines),
                 (None, None) => {}
             }
         }
@@ -193,7 +194,7 @@ impl<'a> Body<'a> {
             let Signal { name, width, nets } = &self.signals[signal];
             let wire = format!("    {keyword} {}{name};", range(width * nets.len() as u32));
             let read = self.readers.count(nets);
-            // The open module is the one that leaves elements of a family alone: a name is one for all of them.
+            // Only an open module leaves elements of a family unconnected; all elements share one name.
             let partly = self.kind == TagKind::Open && read != nets.len();
             let _ = match (read > 0, partly) {
                 (false, _) => writeln!(text, "    (* unused *)\n{wire}"),

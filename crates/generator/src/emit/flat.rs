@@ -30,7 +30,7 @@ impl Bus<'_> {
     }
 }
 
-/// What a part is an instance of.
+/// The description of which a part is an instance.
 #[derive(Clone, Copy)]
 pub(super) enum Of<'a> {
     Leaf(&'a Arc<dyn Leaf>),
@@ -41,7 +41,7 @@ pub(super) enum Of<'a> {
 
 /// A part of a flat module.
 pub(super) struct Part<'a> {
-    /// Its name, that of a vector if it has an index.
+    /// Its name; the vector's name if it has an index.
     pub(super) name: String,
     pub(super) index: Option<usize>,
     pub(super) of: Of<'a>,
@@ -68,7 +68,7 @@ pub(super) struct Flat<'a> {
     pub(super) nets: usize,
     /// Where each part of the description is, by the nodes on the way to it.
     places: HashMap<Vec<u32>, Place>,
-    /// What each net is connected to, itself if it has a driver.
+    /// The net to which each net is connected; itself if it has a driver.
     same: Vec<u32>,
     /// The net of its clock enable, if it has one.
     enable: Option<u32>,
@@ -94,7 +94,7 @@ impl<'a> Flat<'a> {
     /// ports, between nets: an enable where there was a gate, no clock where there is no register.
     ///
     /// # Errors
-    /// If a clock gate is behind another one.
+    /// If a clock gate feeds another one.
     pub(super) fn of(structure: &'a Structure, frozen: bool) -> Result<Flat<'a>, GenerateError> {
         let mut flat = Flat::default();
         let base = flat.add_nets(structure.widths.len());
@@ -265,7 +265,7 @@ fn end(same: &[u32], mut net: u32) -> u32 {
     net
 }
 
-/// The name of a dissolved part, with its number if there are several of that name: what the names of its contents begin with.
+/// The prefix of the contents of a dissolved part: its name, with its number if there are several of that name.
 fn numbered(structure: &Structure, node: &Node) -> String {
     let several = structure.nodes.iter().filter(|other| other.name == node.name).count() > 1;
     match node.index.filter(|_| several) {

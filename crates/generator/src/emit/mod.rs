@@ -56,7 +56,7 @@ impl Emitted {
 /// Prints a design, the names of its modules with a prefix.
 ///
 /// # Errors
-/// If there is a combinational loop, or a clock gate behind another one.
+/// If there is a combinational loop, or a clock gate feeds another one.
 pub(crate) fn emit(design: &Circuit, prefix: &Prefix) -> Result<Emitted, GenerateError> {
     if let Some(Loop { module, parts }) = combinational_loop(design.structure()) {
         let detail = format!("a combinational loop through {}", parts.join(", "));
@@ -99,13 +99,13 @@ struct Bodies<'a> {
 }
 
 impl<'a> Bodies<'a> {
-    /// The inside of a module, behind a clock gate or not. The passes, in this order, each over one module:
+    /// The inside of a module, with a gated clock or not. The passes, in this order, each over one module:
     ///
     /// | pass | needs | leaves |
     /// | --- | --- | --- |
     /// | [`Flat::of`] | a description | no dissolved parts, no clock gates; parts between nets |
     /// | [`LeafText::of`] | a leaf, wherever it is used | its text, and which bits of its inputs it reads |
-    /// | [`Readers::of`] | both | what is read of each net |
+    /// | [`Readers::of`] | both | the bits of each net that are read |
     /// | [`Body::named`] | all three | names for wires, a signal for each net |
     /// | [`Emitter::structural`] | named wires, printed children | the text |
     fn body(&mut self, module: &'a Structure, frozen: bool) -> Result<Rc<Body<'a>>, GenerateError> {
@@ -235,11 +235,13 @@ impl<'a> Emitter<'a> {
 
     fn structural(&mut self, module: &'a Structure, frozen: bool) -> Result<Text, GenerateError> {
         let body = self.bodies.body(module, frozen)?;
+        let inlined: Vec<Option<String>> =
+            (0..body.flat.parts.len()).map(|place| body.inlined(place)).collect();
         let mut ids = Vec::new();
         for (place, part) in body.flat.parts.iter().enumerate() {
             ids.push(match part.of {
                 Of::Register(_) => None,
-                _ if body.inlined(place).is_some() => None,
+                _ if inlined[place].is_some() => None,
                 of => Some(self.module(of, body.given(place))?),
             });
         }
@@ -255,8 +257,8 @@ impl<'a> Emitter<'a> {
             tag.doc += &format!("\nIts registers hold while {ENABLE} is low.");
         }
         let unread = |port: &Bus| body.is_unread_in_part(port);
-        let (before, after) =
-            print_module(&tag, &body.flat.ports, &body.print(&names), &Parts::new(), unread);
+        let text = body.print(&names, &inlined);
+        let (before, after) = print_module(&tag, &body.flat.ports, &text, &Parts::new(), unread);
         Ok(Text { tag, before, after, children })
     }
 
@@ -286,7 +288,7 @@ fn print_module(
     before += "module ";
     for (i, port) in ports.iter().enumerate() {
         let direction = if port.output { "output" } else { "input " };
-        // Of an input that is given in part, bits keep their places.
+        // Bits of a partly connected input keep their places.
         let (unread, range) = match given.iter().find(|(name, _)| name == port.name) {
             Some((_, (high, low))) => (false, format!("[{high}:{low}] ")),
             None => (!port.output && unread(port), range(port.bits())),
@@ -347,7 +349,7 @@ mod tests {
     fn combinational_loops_are_errors() {
         let error = emit(&fed_back(0), &Prefix::default()).unwrap_err();
         assert_eq!(error.to_string(), "top: a combinational loop through inner");
-        // The other output does not depend on what it drives.
+        // The other output does not depend on that input.
         let emitted = emit(&fed_back(1), &Prefix::default()).unwrap();
         assert_eq!(emitted.top(), "top");
     }

@@ -10,7 +10,7 @@ use flashd_hwmodel::rtl::structure::{Kind, Structure};
 /// The Verilog expressions of watched wires, seen from `top`, the name of an instance of the design.
 ///
 /// # Errors
-/// If a wire has no name inside the design, or a clock gate is behind another one.
+/// If a wire has no name inside the design, or a clock gate feeds another one.
 pub(crate) fn references<'w>(
     design: &Structure,
     top: &str,

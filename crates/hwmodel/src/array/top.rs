@@ -81,27 +81,19 @@ pub fn array(
         format!("{queries} queries at once: every key meets the query of every core."),
     );
     around.part(name, tag, |m| {
-        let CoreInputs {
-            q,
-            q_valid,
-            v_exponent,
-            k,
-            k_valid,
-            k_last,
-            k_mask,
-            k_bias,
-            k_state,
-            state_scalars,
-            state_o,
-            v,
-        } = inputs.enter(m, &config.core);
+        let inside = inputs.enter(m, &config.core);
+        let CoreInputs { q_valid, k_valid, k_last, k_mask, k_state, .. } = inside;
         let q_last = m.input("q_last", *q_last);
         let [q_from, q_to] =
             [("q_from", q_from), ("q_to", q_to)].map(|(name, wire)| m.optional_input(name, *wire));
         let k_index = m.optional_input("k_index", *k_index);
 
         let control = array_control(m, queries, [q_valid, q_last], [k_valid, k_last]);
-        let query = Query { q, exponent: v_exponent, limits: [q_from, q_to].into_iter().flatten().collect() };
+        let query = Query {
+            q: inside.q.clone(),
+            exponent: inside.v_exponent,
+            limits: [q_from, q_to].into_iter().flatten().collect(),
+        };
         let loads = control.load.iter().map(|&load| (load, query.clone()));
         let waiting: Vec<Query> =
             m.each("shadow", loads, |m, name, (load, query)| query_shadow(m, name, *load, query));
@@ -112,15 +104,10 @@ pub fn array(
             q: query.q.clone(),
             q_valid: control.take_query[b],
             v_exponent: query.exponent,
-            k: k.clone(),
             k_valid: control.key[b],
-            k_last,
             k_mask: masks.as_ref().map(|masks| masks[b]),
-            k_bias: k_bias.get(b..=b).unwrap_or_default().to_vec(),
-            k_state,
-            state_scalars: state_scalars.clone(),
-            state_o: state_o.clone(),
-            v: v.clone(),
+            k_bias: inside.k_bias.get(b..=b).unwrap_or_default().to_vec(),
+            ..inside.clone()
         });
         let cores: Vec<CoreOutputs> =
             m.each("core", cores, |m, name, inputs| core_at_port(m, name, &config.core, n, inputs, at_port));

@@ -179,32 +179,24 @@ impl CoreInputs {
         m.clock();
         reserve(m);
         m.reset();
-        let q = m.inputs("q", &self.q);
-        let q_valid = m.input("q_valid", self.q_valid);
-        let v_exponent = self.v_exponent.map(|wire| m.input("v_exponent", wire));
-        let k = m.inputs("k", &self.k);
-        let [k_valid, k_last] = m.input_each([("k_valid", self.k_valid), ("k_last", self.k_last)]);
-        let k_mask = m.optional_input("k_mask", self.k_mask);
-        let k_bias = m.inputs("k_bias", &self.k_bias);
-        let k_state = m.optional_input("k_state", self.k_state);
-        let state_scalars = (config.state_scalars().iter().zip(&self.state_scalars))
-            .map(|(name, &wire)| m.inputs(&format!("state_{name}"), &[wire])[0])
-            .collect();
-        let state_o = if k_state.is_some() { m.inputs("state_o", &self.state_o) } else { Vec::new() };
-        let v = m.inputs("v", &self.v);
         CoreInputs {
-            q,
-            q_valid,
-            v_exponent,
-            k,
-            k_valid,
-            k_last,
-            k_mask,
-            k_bias,
-            k_state,
-            state_scalars,
-            state_o,
-            v,
+            q: m.inputs("q", &self.q),
+            q_valid: m.input("q_valid", self.q_valid),
+            v_exponent: self.v_exponent.map(|wire| m.input("v_exponent", wire)),
+            k: m.inputs("k", &self.k),
+            k_valid: m.input("k_valid", self.k_valid),
+            k_last: m.input("k_last", self.k_last),
+            k_mask: m.optional_input("k_mask", self.k_mask),
+            k_bias: m.inputs("k_bias", &self.k_bias),
+            k_state: m.optional_input("k_state", self.k_state),
+            state_scalars: (config.state_scalars().iter().zip(&self.state_scalars))
+                .map(|(name, &wire)| m.inputs(&format!("state_{name}"), &[wire])[0])
+                .collect(),
+            state_o: match self.k_state {
+                Some(_) => m.inputs("state_o", &self.state_o),
+                None => Vec::new(),
+            },
+            v: m.inputs("v", &self.v),
         }
     }
 }

@@ -84,7 +84,7 @@ struct Walk<'a> {
     captured: BTreeSet<u32>,
     /// The ports of a net.
     ports: HashMap<u32, Vec<usize>>,
-    /// Of each leaf, wherever it is used.
+    /// By leaf; all its instances share them.
     sources: HashMap<*const (), Rc<[Vec<Source>]>>,
 }
 

@@ -90,13 +90,6 @@ impl Circuit {
         self.set_words(name, &[value.into()]);
     }
 
-    /// Drives an input of one word if the design has it.
-    pub fn set_optional(&mut self, name: &str, value: impl Into<u64>) {
-        if self.shape(name).0 > 0 {
-            self.set(name, value);
-        }
-    }
-
     /// Drives the words of an input; with no words it keeps its value.
     pub fn set_words(&mut self, name: &str, words: &[u64]) {
         if words.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::workload::Feed;
 use crate::Target;
-use flashd_simulator::bench::{Due, Frame, Protocol};
+use flashd_simulator::bench::{Difference, Due, Frame, Protocol};
 use flashd_simulator::{array, protocol};
 use flashd_spec::machine::Machine;
 use flashd_spec::ports::Port;
@@ -37,8 +37,7 @@ impl<'a> PowerStream<'a> {
             return Ok(0);
         }
         self.protocol.due(cycle as u64, &self.frame, &mut self.due);
-        self.due.compare(&self.frame).map_err(|(port, place)| {
-            let [expected, actual] = [&self.due.frame, &self.frame].map(|frame| frame[port][place]);
+        self.due.compare(&self.frame).map_err(|Difference { port, place, expected, actual }| {
             format!("{}[{place}] is {actual:#x}, expected {expected:#x}", port.name())
         })
     }

@@ -5,7 +5,7 @@ use super::rules::{ArrayRules, QueryId};
 use super::stimulus::{ArrayOffer, ArrayStimulus, Disturbance};
 use super::workload::{ArrayWorkload, BlockStep};
 use crate::bench::{Due, Frame, History, Pending, Protocol};
-use crate::core::protocol::{is_zero, reads, result};
+use crate::core::protocol::{is_zero, reads};
 use crate::expected::Expected;
 use flashd_golden::{Action, Step};
 use flashd_hwmodel::catalogue::{Stages, v_step_latency};
@@ -231,8 +231,7 @@ impl<E: Expected> Protocol for ArrayProtocol<'_, E> {
         frame.set(Port::OValid, ending.is_some());
         frame.set(Port::OLast, ending.as_ref().is_some_and(|ending| ending.last));
         if let Some(Ending { query, place, .. }) = ending {
-            let of_query = self.expected.result(self.first[query.0] + query.1);
-            result(due, of_query, &self.config.core);
+            due.result(self.expected.result(self.first[query.0] + query.1));
             due.frame.set(Port::OIndex, place as u64);
             self.query = query;
             self.counters.queries += 1;

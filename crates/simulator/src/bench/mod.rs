@@ -13,6 +13,7 @@ pub(crate) use noise::Noise;
 
 use crate::inside::InsideSchedule;
 use crate::running::{RtlEngine, Running};
+use flashd_golden::QueryResult;
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_spec::config::ConfigError;
 use flashd_spec::machine::Machine;
@@ -56,6 +57,21 @@ pub struct Due {
     absent: Option<Port>,
     /// The outputs, and when each is compared: flags of control first.
     outputs: Vec<(Port, Compared)>,
+    /// Ports of the scalars of a result's state; none without partial results.
+    scalars: Vec<Port>,
+}
+
+/// An output that is not as due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The port.
+    pub port: Port,
+    /// Place of the word in it.
+    pub place: usize,
+    /// The word that is due.
+    pub expected: u64,
+    /// The device's word.
+    pub actual: u64,
 }
 
 impl Due {
@@ -65,7 +81,10 @@ impl Due {
         let rows = PORTS.iter().filter(|row| row.words(machine).0 > 0);
         let mut outputs: Vec<_> = rows.filter_map(|row| Some((row.port, row.compared?))).collect();
         outputs.sort_by_key(|(_, compared)| *compared != Compared::Always);
-        Due { frame: Frame::new(machine), inside, absent: None, outputs }
+        let frame = Frame::new(machine);
+        let scalars = Port::state_scalars(machine).into_iter().map(|[_, port]| port);
+        let scalars = scalars.filter(|&port| !frame[port].is_empty()).collect();
+        Due { frame, inside, absent: None, outputs, scalars }
     }
 
     /// Nothing yet, for a device that nobody looks into.
@@ -73,8 +92,21 @@ impl Due {
         Due::new(machine, &[])
     }
 
+    /// Puts a result on the output ports.
+    pub(crate) fn result(&mut self, result: &QueryResult) {
+        self.flag(Port::OInvalid, result.invalid);
+        self.flag(Port::OSaturated, result.score_saturated);
+        self.flag(Port::OOverflow, result.overflow);
+        self.frame.set(Port::OEmpty, result.empty);
+        self.frame[Port::O].copy_from_slice(&result.o);
+        if let (false, Some(state)) = (self.scalars.is_empty(), &result.state) {
+            self.scalars.iter().zip(state.scalars).for_each(|(&port, scalar)| self.frame.set(port, scalar));
+            self.frame[Port::OState].copy_from_slice(&state.o);
+        }
+    }
+
     /// Sets a flag of a result. A machine without its port cannot show it, so it must be low there.
-    pub(crate) fn flag(&mut self, port: Port, high: bool) {
+    fn flag(&mut self, port: Port, high: bool) {
         self.frame.set(port, high);
         if high && self.frame[port].is_empty() {
             self.absent = Some(port);
@@ -92,20 +124,19 @@ impl Due {
         }
     }
 
-    /// Compares a cycle's outputs: the number of words compared, or the first that differs by port and place, flags of control first.
+    /// Compares a cycle's outputs, flags of control first: the number of words compared.
     ///
     /// # Errors
     /// The first difference.
-    pub fn compare(&self, actual: &Frame) -> Result<u64, (Port, usize)> {
+    pub fn compare(&self, actual: &Frame) -> Result<u64, Difference> {
         if let Some(port) = self.absent {
-            return Err((port, 0));
+            return Err(Difference { port, place: 0, expected: 1, actual: 0 });
         }
         let mut words = 0;
         for &(port, _) in self.outputs.iter().filter(|(_, compared)| self.compared(*compared)) {
             let (expected, actual) = (&self.frame[port], &actual[port]);
-            if expected != actual {
-                let place = expected.iter().zip(actual).position(|(a, b)| a != b);
-                return Err((port, place.unwrap_or(0)));
+            if let Some(place) = (0..expected.len()).find(|&place| expected[place] != actual[place]) {
+                return Err(Difference { port, place, expected: expected[place], actual: actual[place] });
             }
             words += expected.len() as u64;
         }
@@ -218,8 +249,12 @@ impl Device {
             }
             if let Some(running) = &mut running {
                 if !reset {
-                    comparisons += compare(&machine, cycle, &due, &frame, &inside, running.inside())
-                        .map_err(|differs| RunError::Divergence(with_history(differs, protocol)))?;
+                    let words = compare(&machine, &due, &frame, &inside, running.inside(), protocol);
+                    comparisons += words.map_err(|(signal, [expected, actual])| {
+                        let (core, history) = (machine.name(), protocol.history());
+                        let divergence = Divergence { core, cycle, signal, expected, actual, history };
+                        RunError::Divergence(Box::new(divergence))
+                    })?;
                 }
                 running.clock();
             }
@@ -229,48 +264,36 @@ impl Device {
     }
 }
 
-/// Compares a cycle inside and at the ports.
+/// A signal that differs, and the bits and values that are due and that the device has.
+type Differing = (String, [(u64, String); 2]);
+
+/// Compares a cycle inside and at the ports: the number of words compared.
 fn compare(
     machine: &Machine,
-    cycle: u64,
     due: &Due,
     frame: &Frame,
     due_inside: &[Option<u64>],
     inside: &[Inside],
-) -> Result<u64, Box<Divergence>> {
-    let divergence = |signal: String, expected, actual| {
-        Box::new(Divergence { core: machine.name(), cycle, signal, expected, actual, history: Vec::new() })
-    };
-    if let Some((signal, [expected, actual])) = due.inside.differs(due_inside, inside) {
-        return Err(divergence(signal, expected, actual));
+    protocol: &dyn Protocol,
+) -> Result<u64, Differing> {
+    if let Some(differing) = due.inside.differs(due_inside, inside) {
+        return Err(differing);
     }
-    match due.compare(frame) {
-        Ok(words) => Ok(words + due_inside.iter().flatten().count() as u64),
-        Err((port, place)) => {
-            let text = |bits: u64| match port {
-                Port::O => machine.core().formats().o.value(bits).to_string(),
-                _ => bits.to_string(),
-            };
-            let [expected, actual] = [&due.frame, frame].map(|of| {
-                let bits = of[port].get(place).copied().unwrap_or(u64::from(std::ptr::eq(of, &due.frame)));
-                (bits, text(bits))
-            });
-            let name = port.name();
-            let signal = if frame[port].len() > 1 { format!("{name}[{place}]") } else { name.into() };
-            Err(divergence(signal, expected, actual))
+    let words = due.compare(frame).map_err(|Difference { port, place, expected, actual }| {
+        let text = |bits: u64| match port {
+            Port::O => machine.core().formats().o.value(bits).to_string(),
+            _ => bits.to_string(),
+        };
+        let mut signal = port.name().to_string();
+        if frame[port].len() > 1 {
+            signal += &format!("[{place}]");
         }
-    }
-}
-
-/// Adds the protocol's words to a divergence.
-fn with_history(mut divergence: Box<Divergence>, protocol: &dyn Protocol) -> Box<Divergence> {
-    let name = divergence.signal.split('[').next().unwrap_or_default();
-    let compared = Port::of_name(name).and_then(|port| port.row().compared);
-    if name == Port::O.name() || compared == Some(Compared::WithState) {
-        divergence.signal += &protocol.of_query();
-    }
-    divergence.history = protocol.history();
-    divergence
+        if port == Port::O || port.row().compared == Some(Compared::WithState) {
+            signal += &protocol.of_query();
+        }
+        (signal, [expected, actual].map(|bits| (bits, text(bits))))
+    })?;
+    Ok(words + due_inside.iter().flatten().count() as u64)
 }
 
 /// Steps of a queue on their way to a stage, each with the cycle in which it is due.

@@ -5,7 +5,7 @@ use super::workload::Workload;
 use crate::bench::{Due, Frame, History, Pending, Protocol};
 use crate::expected::Expected;
 use crate::gaps::Gaps;
-use flashd_golden::{Action, QueryResult, Step};
+use flashd_golden::{Action, Step};
 use flashd_hwmodel::catalogue::Stages;
 use flashd_spec::config::{CoreConfig, WeightUnit};
 use flashd_spec::machine::Machine;
@@ -167,7 +167,7 @@ impl<E: Expected> Protocol for CoreProtocol<'_, E> {
         let end = self.ends.due(cycle);
         frame.set(Port::OValid, end.is_some());
         if let Some(query) = end {
-            result(due, self.expected.result(query), self.config);
+            due.result(self.expected.result(query));
             self.query = query;
             self.counters.queries += 1;
             self.counters.latency = self.latency;
@@ -183,19 +183,5 @@ impl<E: Expected> Protocol for CoreProtocol<'_, E> {
 
     fn history(&self) -> Vec<String> {
         self.history.texts(|step| self.step_text(step))
-    }
-}
-
-/// Puts a result on the output ports.
-pub(crate) fn result(due: &mut Due, result: &QueryResult, config: &CoreConfig) {
-    due.flag(Port::OInvalid, result.invalid);
-    due.flag(Port::OSaturated, result.score_saturated);
-    due.flag(Port::OOverflow, result.overflow);
-    due.frame.set(Port::OEmpty, result.empty);
-    due.frame[Port::O].copy_from_slice(&result.o);
-    if let (true, Some(state)) = (config.partial, &result.state) {
-        let scalars = Port::state_scalars(&config.into());
-        scalars.into_iter().zip(state.scalars).for_each(|([_, port], scalar)| due.frame.set(port, scalar));
-        due.frame[Port::OState].copy_from_slice(&state.o);
     }
 }

@@ -3,7 +3,7 @@
 use super::stimulus::SplitStimulus;
 use super::workload::SplitWorkload;
 use crate::bench::{Due, Frame, Pending, Protocol};
-use crate::core::protocol::{reads, result};
+use crate::core::protocol::reads;
 use crate::expected::Expected;
 use crate::gaps::Gaps;
 use flashd_golden::{Merge, QueryResult};
@@ -45,6 +45,9 @@ pub(super) struct SplitProtocol<'a, E> {
     /// Whether each part reads its value, on its way to the value stage.
     values: Pending<Vec<bool>>,
     ends: Pending<usize>,
+    /// Cycles from the acceptance of keys to the cycle in which their values are asked for, and to the result.
+    value: u64,
+    latency: u64,
     first_key: Option<u64>,
     query: usize,
     pub(super) counters: SplitCounters,
@@ -66,6 +69,8 @@ impl<'a, E: Expected> SplitProtocol<'a, E> {
             merged: Vec::new(),
             values: Pending::default(),
             ends: Pending::default(),
+            value: v_step_latency(&config.core).into(),
+            latency: config.latency().into(),
             first_key: None,
             query: 0,
             counters: SplitCounters::default(),
@@ -89,9 +94,9 @@ impl<'a, E: Expected> SplitProtocol<'a, E> {
                 *read = reads(met.action);
             }
         }
-        self.values.push(cycle + u64::from(v_step_latency(&self.config.core)), read);
+        self.values.push(cycle + self.value, read);
         if last {
-            self.ends.push(cycle + u64::from(self.config.latency()), query);
+            self.ends.push(cycle + self.latency, query);
         }
     }
 
@@ -116,7 +121,7 @@ impl<E: Expected> Protocol for SplitProtocol<'_, E> {
     }
 
     fn drain(&self) -> u64 {
-        u64::from(self.config.latency()) + 4
+        self.latency + 4
     }
 
     fn due(&mut self, cycle: u64, _inputs: &Frame, due: &mut Due) {
@@ -134,11 +139,11 @@ impl<E: Expected> Protocol for SplitProtocol<'_, E> {
         due.frame.set(Port::OValid, end.is_some());
         if let Some(query) = end {
             let merged = self.merge(query);
-            result(due, &merged, &self.config.core);
+            due.result(&merged);
             self.merged.push(merged);
             self.query = query;
             self.counters.queries += 1;
-            self.counters.latency = self.config.latency().into();
+            self.counters.latency = self.latency;
             self.counters.cycles = cycle - self.first_key.unwrap_or(cycle) + 1;
         }
     }
