@@ -36,8 +36,8 @@ pub use circuit::Circuit;
 pub use design::{Design, DesignPort, Instance, PortPlace, Register};
 pub use leaf::{Function, Leaf, Pins, VectorFunction, VectorLeaf};
 pub use loops::{Loop, combinational_loop};
-pub(crate) use module::wires;
-pub use module::{Module, Name, Wire, Wires};
+pub use module::{Bundle, Module, Name, Wire, Wires};
+pub(crate) use module::{bundle, wires};
 pub use tag::{Tag, TagKind};
 pub use watch::{Reading, Watched};
 

@@ -56,8 +56,8 @@ mod each;
 mod parts;
 mod ports;
 
-pub use each::Wires;
-pub(crate) use each::wires;
+pub use each::{Bundle, Wires};
+pub(crate) use each::{bundle, wires};
 
 use super::circuit::Circuit;
 use super::structure::{Kind, Node, Port};

@@ -140,14 +140,8 @@ function! {
     }
 }
 
-/// FA2's scalars of a merge, in two stages. `w` is the exponential or the shift, for the kinds in fixed point with the
-/// carry above it; `upper` says that the maximum of part b is larger.
-pub fn fa2_merge_weight(
-    around: &mut Module,
-    kind: MergeKind,
-    n: &Arc<Numerics>,
-    inputs: &ScalarInputs,
-) -> ScalarOutputs {
+/// Name and equations of the unit.
+fn tag(kind: MergeKind, n: &Numerics) -> Tag {
     let form = kind.factor(n);
     let (name, doc) = match kind {
         MergeKind::LogReference => (
@@ -163,17 +157,32 @@ pub fn fa2_merge_weight(
             "Scalars of a merge: m = max(m_a, m_b), e = 2^-|m_b - m_a|, l = l_a * e + l_b or l_a + l_b * e.",
         ),
     };
-    // Numerics in which a score has the integer and fraction bits of m.
-    let of_m = Arc::new(match kind {
+    Tag::module(name, doc)
+}
+
+/// Numerics in which a score has the integer and fraction bits of m.
+fn numerics_of_reference(kind: MergeKind, n: &Numerics) -> Arc<Numerics> {
+    Arc::new(match kind {
         MergeKind::LogReference => {
-            Numerics { score_integer: n.score_integer + 1, score_fraction: 0, ..(**n).clone() }
+            Numerics { score_integer: n.score_integer + 1, score_fraction: 0, ..n.clone() }
         }
         MergeKind::SharedLog | MergeKind::RangedSum => {
-            Numerics { score_integer: n.score_integer + 1, ..(**n).clone() }
+            Numerics { score_integer: n.score_integer + 1, ..n.clone() }
         }
-        _ => (**n).clone(),
-    });
-    scalar_unit(around, Tag::module(name, doc), inputs, |m, inputs| {
+        _ => n.clone(),
+    })
+}
+
+/// FA2's scalars of a merge, in two stages. `w` is the exponential or the shift, for the kinds in fixed point with the
+/// carry above it; `upper` says that the maximum of part b is larger.
+pub fn fa2_merge_weight(
+    around: &mut Module,
+    kind: MergeKind,
+    n: &Arc<Numerics>,
+    inputs: &ScalarInputs,
+) -> ScalarOutputs {
+    let (form, of_m) = (kind.factor(n), numerics_of_reference(kind, n));
+    scalar_unit(around, tag(kind, n), inputs, |m, inputs| {
         let numerics = || of_m.clone();
         let ScalarInputs { a, b, a_empty, b_empty, valid } = *inputs;
         let maximum = ScoreMaximumFunction { numerics: numerics() };
@@ -203,10 +212,9 @@ pub fn fa2_merge_weight(
                 m.call("exponential", exponential, [distance, low])[0]
             }
         };
-        let bits = a_l.width();
         let total = match kind {
             MergeKind::LogReference => {
-                let function = ShiftedMergedSumFunction { bits, delta: e.width() };
+                let function = ShiftedMergedSumFunction { bits: a_l.width(), delta: e.width() };
                 Some(m.call("total", function, [a_l, b_l, e, moved])[0])
             }
             MergeKind::SharedLog | MergeKind::RangedSum => {
@@ -215,20 +223,22 @@ pub fn fa2_merge_weight(
             }
             _ => None,
         };
-        let Some(total) = total else {
-            let sum = MergedSumFunction { numerics: n.clone(), form };
-            let [sum] = m.call("sum", sum, [a_l, b_l, e, moved, a_empty, b_empty]);
-            let scalars = Signals::from([
-                ("m", m.register_if("m_qq", valid, maximum)),
-                ("l", m.register_if("l_q", valid, sum)),
-            ]);
-            return ScalarOutputs { scalars, w: e, upper: moved };
+        let (maximum, sum, w) = match total {
+            None => {
+                let sum = MergedSumFunction { numerics: n.clone(), form };
+                let [sum] = m.call("sum", sum, [a_l, b_l, e, moved, a_empty, b_empty]);
+                (maximum, sum, e)
+            }
+            Some(total) => {
+                let function = MergedTotalFunction { bits: a_l.width() };
+                let [sum, carry] = m.call("sum", function, [total, a_l, b_l, a_empty, b_empty]);
+                let (bits, fraction) = (of_m.score_bits(), of_m.score_fraction);
+                let [maximum] =
+                    m.call("raised", RaisedReferenceFunction { bits, fraction }, [maximum, carry]);
+                let [w] = m.call("lane_shift", LaneShiftFunction { bits: e.width() }, [e, carry]);
+                (maximum, sum, w)
+            }
         };
-        let function = MergedTotalFunction { bits };
-        let [sum, carry] = m.call("sum", function, [total, a_l, b_l, a_empty, b_empty]);
-        let function = RaisedReferenceFunction { bits: of_m.score_bits(), fraction: of_m.score_fraction };
-        let [maximum] = m.call("raised", function, [maximum, carry]);
-        let [w] = m.call("lane_shift", LaneShiftFunction { bits: e.width() }, [e, carry]);
         let scalars = Signals::from([
             ("m", m.register_if("m_qq", valid, maximum)),
             ("l", m.register_if("l_q", valid, sum)),

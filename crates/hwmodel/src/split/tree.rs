@@ -34,17 +34,17 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
     bench.part("top", Tag::module(config.name(), doc).open(), |m| {
         m.clock();
         m.reset();
-        let shared = open.core();
-        let q = m.inputs("q", &shared.q);
-        let q_valid = m.input("q_valid", shared.q_valid);
-        let v_exponent = shared.v_exponent.map(|exponent| m.input("v_exponent", exponent));
+        let outside = open.core();
+        let q = m.inputs("q", &outside.q);
+        let q_valid = m.input("q_valid", outside.q_valid);
+        let v_exponent = outside.v_exponent.map(|exponent| m.input("v_exponent", exponent));
         // Each part has a key, value and mask; the ports concatenate these, part by part.
-        let k = m.inputs("k", &shared.k);
-        let [k_valid, k_last] = m.input_each([("k_valid", shared.k_valid), ("k_last", shared.k_last)]);
+        let k = m.inputs("k", &outside.k);
+        let [k_valid, k_last] = m.input_each([("k_valid", outside.k_valid), ("k_last", outside.k_last)]);
         let k_mask = m.inputs("k_mask", &open[Port::KMask]);
-        let k_bias = if n.bias { m.inputs("k_bias", &shared.k_bias) } else { Vec::new() };
+        let k_bias = if n.bias { m.inputs("k_bias", &outside.k_bias) } else { Vec::new() };
         m.reserve_ports(&["v_step", "v_ren"]);
-        let v = m.inputs("v", &shared.v);
+        let v = m.inputs("v", &outside.v);
 
         let shared = CoreInputs {
             q,
@@ -68,20 +68,19 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         // `done`: the merged accumulators are there. `o_valid`: the result is there, for FA2 a cycle later.
         let done = m.register_reset("done_q", 0, last.valid);
         let o_valid = late_flag(m, "valid_q", done, waits);
-        // Inf, NaN or overflow in any part: trees like the merges', delayed to the result.
+        // Flags of any part: trees like the merges', delayed to the result.
+        let mut any = |tree, delayed, flags: &[Wire]| {
+            let any = flag_tree(m, tree, flags);
+            delay(m, delayed, any, merges + 1 + waits)
+        };
+        let flags_of =
+            |flag: fn(&CoreOutputs) -> Option<Wire>| cores.iter().map(flag).collect::<Option<Vec<_>>>();
         let invalids: Vec<Wire> = cores.iter().map(|core| core.o_invalid).collect();
-        let invalid = flag_tree(m, "invalids", &invalids);
-        let o_invalid = delay(m, "invalid_q", invalid, merges + 1 + waits);
-        let saturated: Option<Vec<Wire>> = cores.iter().map(|core| core.o_saturated).collect();
-        let o_saturated = saturated.map(|saturated| {
-            let saturated = flag_tree(m, "saturations", &saturated);
-            delay(m, "saturated_q", saturated, merges + 1 + waits)
-        });
-        let overflows: Option<Vec<Wire>> = cores.iter().map(|core| core.o_overflow).collect();
-        let o_overflow = overflows.map(|overflows| {
-            let overflow = flag_tree(m, "overflows", &overflows);
-            delay(m, "overflow_q", overflow, merges + 1 + waits)
-        });
+        let o_invalid = any("invalids", "invalid_q", &invalids);
+        let saturations = flags_of(|core| core.o_saturated);
+        let o_saturated = saturations.map(|flags| any("saturations", "saturated_q", &flags));
+        let overflows = flags_of(|core| core.o_overflow);
+        let o_overflow = overflows.map(|flags| any("overflows", "overflow_q", &flags));
         let x = v_exponent.map(|exponent| {
             let exponent = m.register_if("v_exponent_q", q_valid, exponent);
             delay(m, "result_exponent", exponent, n.latency() as usize + merges + 1)

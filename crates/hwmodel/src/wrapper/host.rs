@@ -3,9 +3,8 @@
 use super::fields::*;
 use super::lite::lite_slave;
 use super::logic::{EitherFunction, block_count_bits, credit};
-use super::ports::{answer_lite, enter_lite};
+use super::ports::{LiteHost, LiteSlave};
 use super::registers::{Access, Register, RegisterName, errors, registers};
-use crate::attention::signals::Signals;
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
 use flashd_spec::config::{Values, WrapperConfig};
 
@@ -26,7 +25,7 @@ pub struct Events {
 /// Outputs of the registers.
 pub struct HostOutputs {
     /// The outputs of the AXI4-Lite port.
-    pub lite: Signals,
+    pub lite: LiteSlave,
     /// Blocks may begin.
     pub run: Wire,
     /// Where values are asked for: a block is under way, or may begin.
@@ -49,7 +48,7 @@ pub fn host_control(
     name: &str,
     config: &WrapperConfig,
     rst: Wire,
-    host: &Signals,
+    host: &LiteHost,
     events: &Events,
 ) -> HostOutputs {
     let table = registers(config);
@@ -59,7 +58,7 @@ pub fn host_control(
         m.clock();
         let rst = m.input("rst", rst);
         m.reset_by(rst);
-        let host = enter_lite(m, "", host);
+        let host = host.enter(m, "");
         let [opens, done] = m.input_each([("opens", events.opens), ("done", events.done)]);
         let taken = m.optional_input("taken", events.taken);
         let (error, occurs) = (m.inputs("error", &events.error), m.inputs("occurs", &events.occurs));
@@ -84,14 +83,8 @@ pub fn host_control(
         let window = optional("window", RegisterName::Window);
         let states = optional("states", RegisterName::States);
 
-        // Start and stop: whether blocks may begin, and how many are left to begin.
-        let (run, left) = (m.state("run_q", 1), m.state("left_q", 32));
-        let rules = [control, write.data, write.mask, run, opens, blocks_to_run, left];
-        let [next_run, next_left, clear] = m.call("rules", RunRulesFunction {}, rules);
-        m.next_all(&[run, left], &[next_run, next_left]);
-        // Set while a block is under way.
-        let underway = credit(m, "blocks", block_count_bits(&config.array), opens, done);
-        let [working] = m.call("working", EitherFunction {}, [run, underway]);
+        let Blocks { run, working, clear } =
+            run_blocks(m, config, [control, blocks_to_run], write, [opens, done]);
         let sight = match (taken, mode, stride, window) {
             (Some(taken), Some(mode), Some(stride), Some(window)) => {
                 query_sight(m, &written, write, taken, [mode, stride, window])
@@ -110,9 +103,6 @@ pub fn host_control(
         let [control] = m.call("control_word", WidenFunction { width: 1 }, [run]);
         let status: Vec<Wire> = [working].into_iter().chain(errors).collect();
         let status = m.leaf("status_word", VectorLeaf::new(StatusWord { bits: error_bits.clone() }), &status);
-        let mut read = vec![slave.read_address, control];
-        read.extend(status);
-        read.extend([blocks_to_run, length]);
         let [position, from, to] = [0, 1, 2].map(|i| sight.map(|sight| sight[i]));
         let optional = [
             ("exponent_word", exponent),
@@ -122,18 +112,17 @@ pub fn host_control(
             ("position_word", position),
             ("states_word", states),
         ];
-        let widen = |(part, value): (&'static str, Option<Wire>)| {
-            value.map(|x| m.call((part, 0), WidenFunction { width: x.width() }, [x])[0])
-        };
-        read.extend(optional.into_iter().filter_map(widen));
-        read.extend(counts);
+        let optional: Vec<Wire> =
+            optional.into_iter().filter_map(|(part, value)| optional_word(m, part, value)).collect();
+        let words = [vec![control], status, vec![blocks_to_run, length], optional, counts].concat();
         let offsets = table.iter().map(|register| register.offset).collect();
+        let read = [vec![slave.read_address], words].concat();
         let read = m.leaf("read_decode", VectorLeaf::new(ReadDecode { offsets }), &read);
         m.drive_all(&[read_data, read_known], &read);
 
         let requested = config.values == Values::Requested;
         HostOutputs {
-            lite: answer_lite(m, "", &slave.lite),
+            lite: m.hand_out("", &slave.lite),
             run: m.output("run", run),
             busy: m.optional_output("busy", requested.then_some(working)),
             length: m.output("length", length),
@@ -143,6 +132,38 @@ pub fn host_control(
             states: m.optional_output("states", states),
         }
     })
+}
+
+/// Start and stop of blocks.
+struct Blocks {
+    /// Blocks may begin.
+    run: Wire,
+    /// One is under way, or may begin.
+    working: Wire,
+    /// The host resets the counters.
+    clear: Wire,
+}
+
+/// Whether blocks may begin, how many are left to begin, and whether one is under way. `control` is the write of CONTROL, and the number of blocks to run.
+fn run_blocks(
+    m: &mut Module,
+    config: &WrapperConfig,
+    [control, blocks]: [Wire; 2],
+    write: Write,
+    [opens, done]: [Wire; 2],
+) -> Blocks {
+    let (run, left) = (m.state("run_q", 1), m.state("left_q", 32));
+    let rules = [control, write.data, write.mask, run, opens, blocks, left];
+    let [next_run, next_left, clear] = m.call("rules", RunRulesFunction {}, rules);
+    m.next_all(&[run, left], &[next_run, next_left]);
+    let underway = credit(m, "blocks", block_count_bits(&config.array), opens, done);
+    let [working] = m.call("working", EitherFunction {}, [run, underway]);
+    Blocks { run, working, clear }
+}
+
+/// A register's 32-bit word, if the configuration has it.
+fn optional_word(m: &mut Module, part: &'static str, value: Option<Wire>) -> Option<Wire> {
+    value.map(|x| m.call((part, 0), WidenFunction { width: x.width() }, [x])[0])
 }
 
 /// The next query's place, the first key that it sees, and the one after the last key that it sees.

@@ -1,7 +1,6 @@
 //! The register port: AXI4-Lite, one write and one read at a time.
 
-use super::ports::{answer_lite, enter_lite};
-use crate::attention::signals::Signals;
+use super::ports::{LiteHost, LiteSlave};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
@@ -73,7 +72,7 @@ function! {
 /// Outputs of the slave.
 pub struct SlaveOutputs {
     /// The outputs of the AXI4-Lite port.
-    pub lite: Signals,
+    pub lite: LiteSlave,
     /// A register is written.
     pub write: Wire,
     /// Byte address of the write.
@@ -89,31 +88,31 @@ pub struct SlaveOutputs {
 /// An AXI4-Lite slave in front of registers. `host` has the signals that the host drives. `registers` has the answers of the registers,
 /// `[write_known, read_data, read_known]`: whether [`SlaveOutputs::write_address`] has a register, the 32-bit contents of the one at
 /// [`SlaveOutputs::read_address`], and whether that address has one.
-pub fn lite_slave(around: &mut Module, name: &str, host: &Signals, registers: [Wire; 3]) -> SlaveOutputs {
+pub fn lite_slave(around: &mut Module, name: &str, host: &LiteHost, registers: [Wire; 3]) -> SlaveOutputs {
     let tag = Tag::module("lite_slave", "AXI4-Lite, one write and one read at a time.");
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let lite = enter_lite(m, "", host);
+        let lite = host.enter(m, "");
 
         m.reserve(&["aw_full_q", "aw_q", "w_full_q", "w_q", "strb_q", "b_full_q", "b_q"]);
         m.reserve(&["ar_full_q", "ar_q", "r_full_q", "r_q", "resp_q"]);
         // Addresses and data wait for their access, responses wait for the host.
         let [aw_full, w_full, b_full, ar_full, r_full] =
             ["aw_full_q", "w_full_q", "b_full_q", "ar_full_q", "r_full_q"].map(|name| m.state(name, 1));
-        let channels = [lite["awvalid"], lite["wvalid"], lite["bready"], aw_full, w_full, b_full];
+        let channels = [lite.awvalid, lite.wvalid, lite.bready, aw_full, w_full, b_full];
         let [awready, wready, aw_take, w_take, write, next_aw_full, next_w_full, next_b_full] =
             m.call("writes", LiteWriteFunction {}, channels);
         let [arready, ar_take, read, next_ar_full, next_r_full] =
-            m.call("reads", LiteReadFunction {}, [lite["arvalid"], lite["rready"], ar_full, r_full]);
+            m.call("reads", LiteReadFunction {}, [lite.arvalid, lite.rready, ar_full, r_full]);
         m.next_all(
             &[aw_full, w_full, b_full, ar_full, r_full],
             &[next_aw_full, next_w_full, next_b_full, next_ar_full, next_r_full],
         );
-        let write_address = m.register_if("aw_q", aw_take, lite["awaddr"]);
-        let write_data = m.register_if("w_q", w_take, lite["wdata"]);
-        let strb = m.register_if("strb_q", w_take, lite["wstrb"]);
-        let read_address = m.register_if("ar_q", ar_take, lite["araddr"]);
+        let write_address = m.register_if("aw_q", aw_take, lite.awaddr);
+        let write_data = m.register_if("w_q", w_take, lite.wdata);
+        let strb = m.register_if("strb_q", w_take, lite.wstrb);
+        let read_address = m.register_if("ar_q", ar_take, lite.araddr);
         let [mask] = m.call("strobe", StrobeFunction {}, [strb]);
 
         m.reserve_ports(&[
@@ -136,18 +135,10 @@ pub fn lite_slave(around: &mut Module, name: &str, host: &Signals, registers: [W
         let [read_response] = m.call("read_response", ResponseFunction {}, [read_known]);
         let rdata = m.register_if("r_q", read, read_data);
         let rresp = m.register_if("resp_q", read, read_response);
-        let answers = Signals::from([
-            ("awready", awready),
-            ("wready", wready),
-            ("bresp", bresp),
-            ("bvalid", b_full),
-            ("arready", arready),
-            ("rdata", rdata),
-            ("rresp", rresp),
-            ("rvalid", r_full),
-        ]);
+        let answers =
+            LiteSlave { awready, wready, bresp, bvalid: b_full, arready, rdata, rresp, rvalid: r_full };
         SlaveOutputs {
-            lite: answer_lite(m, "", &answers),
+            lite: m.hand_out("", &answers),
             write: m.output("write", write),
             write_address: m.output("write_address", write_address),
             write_data: m.output("write_data", write_data),

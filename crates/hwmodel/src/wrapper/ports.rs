@@ -2,8 +2,7 @@
 
 use super::beat::Shape;
 use super::registers::ADDRESS_BITS;
-use crate::attention::signals::Signals;
-use crate::rtl::{Module, Wire};
+use crate::rtl::{Bundle, Module, Wire, bundle};
 
 /// The signals that the source of an AXI4 stream drives.
 #[derive(Clone, Debug)]
@@ -79,47 +78,75 @@ impl SourceOutputs {
     }
 }
 
-/// The signals of the AXI4-Lite port in port order: name, width in bits, and whether the host drives it.
-const LITE: [(&str, u32, bool); 17] = [
-    ("awaddr", ADDRESS_BITS, true),
-    ("awvalid", 1, true),
-    ("awready", 1, false),
-    ("wdata", 32, true),
-    // One bit for each byte of wdata.
-    ("wstrb", 4, true),
-    ("wvalid", 1, true),
-    ("wready", 1, false),
-    ("bresp", 2, false),
-    ("bvalid", 1, false),
-    ("bready", 1, true),
-    ("araddr", ADDRESS_BITS, true),
-    ("arvalid", 1, true),
-    ("arready", 1, false),
-    ("rdata", 32, false),
-    ("rresp", 2, false),
-    ("rvalid", 1, false),
-    ("rready", 1, true),
-];
-
-/// Open wires for the signals that the host drives.
-pub fn open_lite(bench: &mut Module) -> Signals {
-    LITE.iter().filter(|signal| signal.2).map(|&(name, width, _)| (name, bench.open(width))).collect()
+/// The signals of the AXI4-Lite port that the host drives.
+pub struct LiteHost {
+    /// Byte address of a write, [`ADDRESS_BITS`].
+    pub awaddr: Wire,
+    /// The address is valid.
+    pub awvalid: Wire,
+    /// Data of a write, 32 bits.
+    pub wdata: Wire,
+    /// One bit for each byte of `wdata`.
+    pub wstrb: Wire,
+    /// The data are valid.
+    pub wvalid: Wire,
+    /// The host accepts a response to a write.
+    pub bready: Wire,
+    /// Byte address of a read, [`ADDRESS_BITS`].
+    pub araddr: Wire,
+    /// The address is valid.
+    pub arvalid: Wire,
+    /// The host accepts the data of a read.
+    pub rready: Wire,
 }
 
-/// Declares the inputs of the AXI4-Lite port, `{prefix}awaddr` and so on, and reserves the places of its outputs.
-pub fn enter_lite(m: &mut Module, prefix: &str, host: &Signals) -> Signals {
-    let mut inputs = Signals::default();
-    for (name, _, driven) in LITE {
-        let port = format!("{prefix}{name}");
-        match driven {
-            true => inputs.set(name, m.input(&port, host[name])),
-            false => m.reserve_ports(&[&port]),
-        }
+bundle!(LiteHost { awaddr, awvalid, wdata, wstrb, wvalid, bready, araddr, arvalid, rready });
+
+/// The answers of the AXI4-Lite port.
+pub struct LiteSlave {
+    /// The address of a write is accepted.
+    pub awready: Wire,
+    /// The data of a write are accepted.
+    pub wready: Wire,
+    /// Response to a write, 2 bits.
+    pub bresp: Wire,
+    /// The response is valid.
+    pub bvalid: Wire,
+    /// The address of a read is accepted.
+    pub arready: Wire,
+    /// Data of a read, 32 bits.
+    pub rdata: Wire,
+    /// Response to a read, 2 bits.
+    pub rresp: Wire,
+    /// Data and response are valid.
+    pub rvalid: Wire,
+}
+
+bundle!(LiteSlave { awready, wready, bresp, bvalid, arready, rdata, rresp, rvalid });
+
+impl LiteHost {
+    /// Open wires.
+    pub fn open(bench: &mut Module) -> LiteHost {
+        let [awvalid, wvalid, bready, arvalid, rready] = [(); 5].map(|()| bench.open(1));
+        let [awaddr, araddr] = [(); 2].map(|()| bench.open(ADDRESS_BITS));
+        let (wdata, wstrb) = (bench.open(32), bench.open(4));
+        LiteHost { awaddr, awvalid, wdata, wstrb, wvalid, bready, araddr, arvalid, rready }
     }
-    inputs
-}
 
-/// Declares the outputs of the AXI4-Lite port.
-pub fn answer_lite(m: &mut Module, prefix: &str, answers: &Signals) -> Signals {
-    answers.iter().map(|(name, wire)| (name, m.output(&format!("{prefix}{name}"), wire))).collect()
+    /// Declares the inputs, `{prefix}awaddr` and so on, and reserves the places of the outputs.
+    pub fn enter(&self, m: &mut Module, prefix: &str) -> LiteHost {
+        const AFTER: [(&str, &[&str]); 5] = [
+            ("awvalid", &["awready"]),
+            ("wvalid", &["wready", "bresp", "bvalid"]),
+            ("arvalid", &["arready", "rdata", "rresp", "rvalid"]),
+            ("bready", &[]),
+            ("rready", &[]),
+        ];
+        self.map_named(&mut |name, wire| {
+            let inside = m.input(&format!("{prefix}{name}"), wire);
+            let outputs = AFTER.iter().filter(|(input, _)| *input == name).flat_map(|(_, outputs)| *outputs);
+            outputs.for_each(|output| m.reserve_ports(&[&format!("{prefix}{output}")]));
+            inside
+        })
+    }
 }

@@ -15,7 +15,6 @@ use super::steps::{StepOutputs, StepTimes, step_tracker};
 use super::values::{Permit, ValueOutputs, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::attention::ports::CoreInputs;
-use crate::attention::signals::Signals;
 use crate::catalogue::v_step_latency;
 use crate::rtl::{Circuit, Module, Tag, Wire};
 use flashd_spec::config::{Carried, ConfigError, Values, WrapperConfig};
@@ -75,7 +74,7 @@ struct Ports {
     /// Where values are asked for.
     vreq_tready: Option<Wire>,
     o_tready: Wire,
-    host: Signals,
+    host: LiteHost,
 }
 
 impl Ports {
@@ -89,7 +88,7 @@ impl Ports {
         // A packet of states for each block, with a flag for each query that has none.
         let s = shapes.s.as_ref().map(|shape| SinkInputs::open(bench, shape, true, true));
         let [aresetn, vreq_tready, o_tready] = [(); 3].map(|()| bench.open(1));
-        let host = open_lite(bench);
+        let host = LiteHost::open(bench);
         Ports { aresetn, q, k, v, s, vreq_tready: (!all).then_some(vreq_tready), o_tready, host }
     }
 
@@ -107,7 +106,7 @@ impl Ports {
         m.reserve_ports(&["m_axis_o_tvalid"]);
         let o_tready = m.input("m_axis_o_tready", self.o_tready);
         m.reserve_ports(&["m_axis_o_tdata", "m_axis_o_tlast", "m_axis_o_tuser"]);
-        let host = enter_lite(m, "s_axil_", &self.host);
+        let host = self.host.enter(m, "s_axil_");
         Ports { aresetn, q, k, v, s, vreq_tready, o_tready, host }
     }
 }
@@ -222,7 +221,7 @@ fn streams_in(
     let (all, queries) = (config.values == Values::All, config.array.queries);
     let FromArray { ce, q_ready, k_ready, value_due, .. } = *from;
     let host = host_control(m, "host", config, rst, &ports.host, events);
-    answer_lite(m, "s_axil_", &host.lite);
+    m.hand_out("s_axil_", &host.lite);
     let signals = [("run", host.run), ("ready", q_ready), ("ce", ce)];
     let queries_in = query_stream(m, "queries", &shapes.q, queries, &ports.q, signals);
     m.output("s_axis_q_tready", queries_in.tready);

@@ -54,6 +54,38 @@ macro_rules! wires {
 }
 pub(crate) use wires;
 
+/// Wires that are named after their ports, an interface between units: a field for each, `Wire` or `Option<Wire>`.
+pub trait Bundle: Wires {
+    /// The same with each wire replaced by `to` of its name and it, in the order of the fields.
+    #[must_use]
+    fn map_named(&self, to: &mut dyn FnMut(&'static str, Wire) -> Wire) -> Self;
+}
+
+/// Implements [`Bundle`] for a structure of wires.
+macro_rules! bundle {
+    ($type:ty { $($field:ident),* $(,)? }) => {
+        $crate::rtl::wires!($type { $($field),* });
+        impl $crate::rtl::Bundle for $type {
+            fn map_named(&self, to: &mut dyn FnMut(&'static str, $crate::rtl::Wire) -> $crate::rtl::Wire) -> Self {
+                Self { $($field: $crate::rtl::Wires::map(&self.$field, &mut |wire| to(stringify!($field), wire))),* }
+            }
+        }
+    };
+}
+pub(crate) use bundle;
+
+impl Module {
+    /// Declares an input for each wire of an interface, the prefix before its name. Returns their wires inside.
+    pub fn enter<B: Bundle>(&mut self, prefix: &str, bundle: &B) -> B {
+        bundle.map_named(&mut |name, wire| self.input(&format!("{prefix}{name}"), wire))
+    }
+
+    /// Declares an output for each wire of an interface, the prefix before its name. Returns their wires in the module around.
+    pub fn hand_out<B: Bundle>(&mut self, prefix: &str, bundle: &B) -> B {
+        bundle.map_named(&mut |name, wire| self.output(&format!("{prefix}{name}"), wire))
+    }
+}
+
 /// A described part in a bench of its own, from which instances are made.
 struct Pattern<O> {
     /// The width of each wire that it is given.

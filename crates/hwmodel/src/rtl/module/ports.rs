@@ -63,7 +63,7 @@ impl Module {
 
     /// Declares an output; returns its wire in the module around.
     pub fn output(&mut self, name: &str, from: Wire) -> Wire {
-        self.hand_out(name, false, &[from])[0]
+        self.output_port(name, false, &[from])[0]
     }
 
     /// [`Module::output`] for several outputs.
@@ -73,15 +73,15 @@ impl Module {
 
     /// Declares an output that is a vector of words.
     pub fn outputs(&mut self, name: &str, from: &[Wire]) -> Vec<Wire> {
-        self.hand_out(name, true, from)
+        self.output_port(name, true, from)
     }
 
     /// Declares an output that only some configurations have; the port is a vector of length 0 or 1.
     pub fn optional_output(&mut self, name: &str, from: Option<Wire>) -> Option<Wire> {
-        self.hand_out(name, true, from.as_slice()).pop()
+        self.output_port(name, true, from.as_slice()).pop()
     }
 
-    fn hand_out(&mut self, name: &str, vector: bool, from: &[Wire]) -> Vec<Wire> {
+    fn output_port(&mut self, name: &str, vector: bool, from: &[Wire]) -> Vec<Wire> {
         from.iter().for_each(|&wire| self.check(wire));
         let Some(around) = &mut self.around else {
             panic!("{}: nothing is around it to read {name}", self.tag.name)
