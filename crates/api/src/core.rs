@@ -37,7 +37,7 @@ impl Core {
         for (name, text) in options {
             let field = name.replace('-', "_");
             let Some(option) = CoreOption::of(&field) else {
-                let known: Vec<&str> = OPTIONS.iter().map(|option| option.field).collect();
+                let known: Vec<&str> = OPTIONS.into_iter().map(|option| option.field).collect();
                 return Err(Error::Input(format!("unknown option '{name}': known are {}", known.join(", "))));
             };
             let value = match (option.is_switch(), text) {

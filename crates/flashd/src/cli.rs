@@ -85,7 +85,7 @@ pub fn command() -> clap::Command {
             .mut_subcommands(|command| {
                 let makes_cores = command.get_name() == "generate";
                 let rare = |arg: &Arg| {
-                    let of_a_core = OPTIONS.iter().any(|option| option.field == arg.get_id().as_str());
+                    let of_a_core = OPTIONS.into_iter().any(|option| option.field == arg.get_id().as_str());
                     of_a_core && !EVERYWHERE.contains(&arg.get_id().as_str())
                 };
                 command

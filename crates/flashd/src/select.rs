@@ -92,7 +92,7 @@ pub fn core_or_array(
 impl Selection {
     /// Refuses the flags of a core that are not among `fields`, all that `who` can honour, and numbers out of range.
     pub fn only(&self, fields: &[&str], who: &str) -> Result<(), Failure> {
-        for option in OPTIONS.iter().filter(|option| self.fields.has(option.field)) {
+        for option in OPTIONS.into_iter().filter(|option| self.fields.has(option.field)) {
             let flag = option.flag();
             if !fields.contains(&option.field) {
                 let flags: Vec<String> = fields.iter().map(|field| format!("--{field}")).collect();

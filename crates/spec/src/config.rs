@@ -1,6 +1,5 @@
 //! The choices of a user: the configurations of a core, an array, a split and a wrapper.
 
-mod about;
 mod array;
 mod conflict;
 mod datapath;
@@ -17,7 +16,7 @@ mod value;
 mod wrapper;
 
 pub use crate::format::Scale;
-pub use about::{ABOUT, About, Group};
+
 pub use array::{ArrayConfig, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
 pub use datapath::{
     Arithmetic, Datapath, Fa2Variant, FlashDVariant, HoldRules, KINDS, Kind, Reference, WidestScalar,
@@ -28,7 +27,7 @@ pub use keys::{
 };
 pub use kinds::{Accumulator, Design, Hold, LaneBits, Lengths, Update, WeightUnit};
 pub use name::{LONGEST_NAME, design_name, encoded_length, with_digest, without_digest};
-pub use option::{Applies, CoreOption, Range};
+pub use option::{Applies, CoreOption, Group, Range};
 pub use options::OPTIONS;
 pub use split::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};
 pub use validate::ConfigError;

@@ -65,7 +65,7 @@ pub fn stem(config: &CoreConfig) -> String {
 
 /// The stem without scales, which belong to the formats: `fa2` for `fa2_mx`.
 pub fn stem_without_scales(config: &CoreConfig) -> String {
-    let scales = OPTIONS.iter().filter(|option| option.field.ends_with("scales"));
+    let scales = OPTIONS.into_iter().filter(|option| option.field.ends_with("scales"));
     let scales: HashSet<String> = scales.filter_map(|option| (option.suffix)(config)).collect();
     let stem = stem(config);
     let kept: Vec<&str> = stem.split('_').filter(|part| !scales.contains(*part)).collect();

@@ -82,7 +82,7 @@ fn options() -> String {
         text += &format!("## {}\n\n", group.heading());
         text +=
             &header(&["option", "default", "what it is, and why one would change it", "where it is refused"]);
-        for option in CoreOption::in_order().filter(|option| option.about().group == group) {
+        for option in CoreOption::in_order().filter(|option| option.group == group) {
             text += &row(&[flag(option), option.default_words(), meaning(option), refused(option)]);
         }
         text += "\n";
@@ -112,7 +112,7 @@ fn refused(option: &CoreOption) -> String {
 }
 
 fn meaning(option: &CoreOption) -> String {
-    format!("{}. {}", with_range(option), option.about().why).trim_end().to_string()
+    format!("{}. {}", with_range(option), option.why).trim_end().to_string()
 }
 
 fn formats() -> String {

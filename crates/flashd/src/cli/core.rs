@@ -46,7 +46,7 @@ fn default(option: &CoreOption) -> String {
 
 /// The line of `-h`. Defaults that depend on the format are bf16's.
 fn short_help(option: &CoreOption) -> String {
-    let short = option.about().short;
+    let short = option.short;
     if short.is_empty() {
         return String::new();
     }
@@ -73,7 +73,7 @@ fn help(option: &CoreOption) -> String {
 fn long_help(option: &CoreOption) -> String {
     let words: String =
         option.words().iter().map(|(word, meaning)| format!("\n- {word}: {meaning}")).collect();
-    let why = option.about().why;
+    let why = option.why;
     [help(option), words.trim_start().into(), why.into()]
         .into_iter()
         .filter(|part| !part.is_empty())
@@ -82,12 +82,11 @@ fn long_help(option: &CoreOption) -> String {
 }
 
 fn arg(option: &'static CoreOption) -> Arg {
-    let about = option.about();
     let arg = Arg::new(option.field)
         .long(option.flag())
-        .help_heading(about.group.heading())
+        .help_heading(option.group.heading())
         .help(short_help(option))
-        .hide_short_help(about.short.is_empty())
+        .hide_short_help(option.short.is_empty())
         .long_help(long_help(option));
     if option.is_switch() {
         return arg.action(ArgAction::SetTrue);
@@ -125,7 +124,7 @@ impl Args for Selection {
             .value_parser(clap::value_parser!(PathBuf))
             .help_heading(Group::Core.heading())
             .help("JSON file with a configuration; options override its fields");
-        let fields = OPTIONS.iter().map(|option| option.field);
+        let fields = OPTIONS.into_iter().map(|option| option.field);
         let group = ArgGroup::new("Selection").multiple(true).args(fields.chain([CONFIG]));
         command.arg(config).args(CoreOption::in_order().map(arg)).group(group)
     }
@@ -152,7 +151,7 @@ impl FromArgMatches for Selection {
             self.config = Some(first);
             self.more = paths.collect();
         }
-        for option in &OPTIONS {
+        for option in OPTIONS {
             let value = match option.is_switch() {
                 true => matches.get_flag(option.field).then_some(Value::Bool(true)),
                 false => matches.get_one::<Value>(option.field).cloned(),

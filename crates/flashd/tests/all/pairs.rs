@@ -65,7 +65,7 @@ fn core(design: &str, given: &[Given]) -> Result<(), String> {
 #[test]
 fn two_options_that_exclude_each_other_are_both_named() {
     let (mut taken, mut refused, mut silent) = (0, 0, Vec::new());
-    let options = OPTIONS.iter().filter(|option| option.field != "design");
+    let options = OPTIONS.into_iter().filter(|option| option.field != "design");
     let valued: Vec<(&CoreOption, String)> =
         options.flat_map(|option| values(option).into_iter().map(move |value| (option, value))).collect();
     for design in ["flash-d", "fa2"] {

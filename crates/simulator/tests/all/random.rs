@@ -21,7 +21,7 @@ fn fields(drawn: &Machine) -> Vec<(String, Value)> {
     let mut add = |value: Value| fields.extend(value.as_object().cloned().unwrap_or_default());
     let core = drawn.core();
     // Fields are left out where they are left to a default, and where they are switches that are off.
-    let applying = OPTIONS.iter().filter(|option| option.applies_to(core));
+    let applying = OPTIONS.into_iter().filter(|option| option.applies_to(core));
     let absent = |option: &CoreOption| if option.is_switch() { Value::Bool(false) } else { Value::Null };
     let written = to_value(core).unwrap();
     let left_out = applying.filter(|option| written.get(option.field).is_none());

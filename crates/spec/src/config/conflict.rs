@@ -24,7 +24,7 @@ impl CoreFields {
         let stands_in_the_way = |option: &&'static CoreOption| {
             option.field != error.field && !error.names(option) && self.with_another(option).checked().is_ok()
         };
-        let given = OPTIONS.iter().filter(|option| self.has(option.field));
+        let given = OPTIONS.into_iter().filter(|option| self.has(option.field));
         let others: Vec<String> =
             given.filter(stands_in_the_way).map(|option| self.as_typed(option)).collect();
         if !others.is_empty() {

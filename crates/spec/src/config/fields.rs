@@ -27,7 +27,7 @@ impl CoreFields {
 
     /// The given fields, in the order of the options.
     pub fn given(&self) -> impl Iterator<Item = &'static str> + '_ {
-        OPTIONS.iter().map(|option| option.field).filter(|field| self.0.contains_key(field))
+        OPTIONS.into_iter().map(|option| option.field).filter(|field| self.0.contains_key(field))
     }
 
     /// Set if the field is given.
@@ -114,7 +114,7 @@ impl CoreFields {
             ["scales", "q_scales", "k_scales", "v_scales"].map(|field| self.get(field));
         let scaled = CoreConfig { scales, q_scales, k_scales, v_scales, ..any.clone() };
         let mut config = CoreConfig { datapath: self.datapath(design, scaled.encodings()), ..any };
-        for option in OPTIONS.iter().filter(|option| !option.is_frame()) {
+        for option in OPTIONS.into_iter().filter(|option| !option.is_frame()) {
             let Some(given) = self.0.get(option.field) else { continue };
             if option.applies_to(&config) {
                 option.set(&mut config, &given.value);
@@ -215,7 +215,8 @@ impl<'de> Visitor<'de> for Fields {
         let mut fields = CoreFields::default();
         while let Some(key) = map.next_key::<String>()? {
             let Some(option) = CoreOption::of(&key) else {
-                let known: Vec<String> = OPTIONS.iter().map(|option| format!("`{}`", option.field)).collect();
+                let known: Vec<String> =
+                    OPTIONS.into_iter().map(|option| format!("`{}`", option.field)).collect();
                 let problem = format!("unknown field `{key}`, expected one of {}", known.join(", "));
                 return Err(A::Error::custom(problem));
             };
@@ -249,7 +250,7 @@ impl<'de> DeserializeSeed<'de> for ValueOf {
 impl Serialize for CoreConfig {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for option in OPTIONS.iter().filter(|option| option.applies_to(self)) {
+        for option in OPTIONS.into_iter().filter(|option| option.applies_to(self)) {
             let value = option.configured(self);
             // Omit options left to a default, and switches that are off.
             let plain = value.is_null() || value == Value::Bool(false) && option.is_switch();

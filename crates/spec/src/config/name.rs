@@ -67,7 +67,7 @@ impl CoreConfig {
             parts.push(self.kind().suffix.into());
         }
         let other = |option: &&CoreOption| option.in_force(self) != option.in_force(&option.reset(self));
-        let options = OPTIONS.iter().filter(|option| option.applies_to(self)).filter(other);
+        let options = OPTIONS.into_iter().filter(|option| option.applies_to(self)).filter(other);
         parts.extend(options.filter_map(|option| (option.suffix)(self)));
         parts.join("_") + &self.shape()
     }

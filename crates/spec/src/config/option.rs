@@ -34,14 +34,48 @@ impl Range {
     }
 }
 
+/// The headings of options in help and in documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// The recurrence, its datapath, vector lengths and the hold rule.
+    Core,
+    /// Formats of operands and results, and scales.
+    Formats,
+    /// Optional ports, and the memory that serves them.
+    Ports,
+    /// Bit widths and table sizes.
+    Precision,
+}
+
+impl Group {
+    /// All, in the order of help and documents.
+    pub const ALL: [Group; 4] = [Group::Core, Group::Formats, Group::Ports, Group::Precision];
+
+    /// The heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Group::Core => "Core",
+            Group::Formats => "Number formats",
+            Group::Ports => "Ports of the core",
+            Group::Precision => "Precision",
+        }
+    }
+}
+
 /// A row of [`OPTIONS`].
 pub struct CoreOption {
     /// Key in JSON. The flag has dashes in place of underscores.
     pub field: &'static str,
+    /// Its heading in help and documents.
+    pub group: Group,
     /// Placeholder of the value in help; empty for a switch.
     pub value_name: &'static str,
     /// Help in one line.
     pub help: &'static str,
+    /// The text of `-h`, before the default; `-h` omits options with an empty one.
+    pub short: &'static str,
+    /// The reasons for each choice, for `--help` and the reference; empty if the line is enough. Figures in it come from `docs/results`.
+    pub why: &'static str,
     /// The default in words, where it follows from other options; empty if [`CoreOption::default_words`] computes it.
     pub default: &'static str,
     /// The numbers that it takes.
@@ -107,18 +141,14 @@ pub type Applies = (fn(&CoreConfig) -> bool, &'static str);
 impl CoreOption {
     /// The option with this field.
     pub fn of(field: &str) -> Option<&'static CoreOption> {
-        OPTIONS.iter().find(|option| option.field == field)
+        OPTIONS.into_iter().find(|option| option.field == field)
     }
 
     /// All options, in the order of help and documents.
     pub fn in_order() -> impl Iterator<Item = &'static CoreOption> {
-        ABOUT.iter().filter_map(|about| CoreOption::of(about.field))
-    }
-
-    /// Its help beyond this row.
-    pub fn about(&self) -> &'static About {
-        static NOTHING: About = About { field: "", group: Group::Precision, short: "", why: "" };
-        ABOUT.iter().find(|about| about.field == self.field).unwrap_or(&NOTHING)
+        Group::ALL
+            .into_iter()
+            .flat_map(|group| OPTIONS.into_iter().filter(move |option| option.group == group))
     }
 
     /// The flag without `--`.
@@ -280,7 +310,7 @@ impl CoreConfig {
         let default =
             CoreConfig { datapath: Datapath::shipped(self.design(), self.encodings()), ..self.plain() };
         let mut flags = Vec::new();
-        for option in OPTIONS.iter().filter(|option| option.applies_to(self)) {
+        for option in OPTIONS.into_iter().filter(|option| option.applies_to(self)) {
             let value = option.configured(self);
             let always = option.is_frame();
             if value.is_null() || (!always && value == option.configured(&default)) {
@@ -297,14 +327,14 @@ impl CoreConfig {
     /// Resets every option that the core does not have to its default.
     #[must_use]
     pub fn without_what_does_not_apply(&self) -> CoreConfig {
-        let absent = OPTIONS.iter().filter(|option| !option.applies_to(self));
+        let absent = OPTIONS.into_iter().filter(|option| !option.applies_to(self));
         absent.fold(self.clone(), |core, option| option.reset(&core))
     }
 
     /// The values in use of the options left to a default, by field.
     pub fn derived(&self) -> serde_json::Map<String, Value> {
         let open =
-            OPTIONS.iter().filter(|option| option.applies_to(self) && option.configured(self).is_null());
+            OPTIONS.into_iter().filter(|option| option.applies_to(self) && option.configured(self).is_null());
         // Omit scales and cap if there are none.
         let unscaled = self.scales() == Scales::NONE;
         let says = |option: &&CoreOption| {

@@ -34,7 +34,7 @@ impl CoreConfig {
     /// Names the field, the given value and the allowed ones.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let default = self.plain();
-        for option in &OPTIONS {
+        for option in OPTIONS {
             if !option.applies_to(self) && option.configured(self) != option.configured(&default) {
                 return Err(option.not_here());
             }
