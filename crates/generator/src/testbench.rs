@@ -5,8 +5,7 @@
 
 use crate::emit::references;
 use crate::{GenerateError, GeneratedFile};
-use flashd_hwmodel::attention::inside::Quantity;
-use flashd_hwmodel::rtl::{Circuit, Reading, Watched};
+use flashd_hwmodel::rtl::{Circuit, Reading};
 use flashd_hwmodel::vectors::{Field, InsideField, Layout};
 use flashd_spec::ports::Compared;
 use std::fmt::Write;
@@ -25,11 +24,9 @@ const INSTANCE: &str = "dut";
 /// # Errors
 /// If a signal has no name there.
 pub fn inside_expressions(design: &Circuit, cores: usize) -> Result<Vec<Vec<String>>, GenerateError> {
-    let quantity = |watched: &&Watched| Quantity::of(watched.label).is_some();
-    let watched: Vec<&Watched> = design.watched().iter().filter(quantity).collect();
-    let names = references(design.structure(), INSTANCE, watched.iter().copied())?;
-    let all: Vec<String> =
-        watched.iter().zip(names).map(|(watched, name)| read(watched.reading, name)).collect();
+    let names = references(design.structure(), INSTANCE, design.watched())?;
+    let watched = design.watched().iter().zip(names);
+    let all: Vec<String> = watched.map(|(watched, name)| read(watched.reading, name)).collect();
     Ok(all.chunks((all.len() / cores).max(1)).map(<[String]>::to_vec).collect())
 }
 

@@ -4,7 +4,7 @@ use crate::attention::core::{self, CoreKind};
 use crate::attention::factor::FactorForm;
 use crate::attention::port_result::PortResult;
 use crate::attention::ports::{CoreInputs, CoreOutputs, OpenInputs};
-use crate::attention::schedule::score_stage;
+use crate::attention::schedule::{FrontSchedule, score_stage};
 use crate::fa2::literal_softmax::literal_softmax;
 use crate::fa2::log_reference::log_reference;
 use crate::fa2::octave_reference::octave_reference;
@@ -15,15 +15,17 @@ use crate::fa2::{self, literal_lane, separate_lane, shared_fixed_lane, shared_la
 use crate::flash_d::fixed_lane::{self, lane_bits};
 use crate::flash_d::weight::lse_weight;
 use crate::flash_d::{paper, paper_lane, ranged_lane, rounded_lane};
-use crate::rtl::{Circuit, Module, Name};
+use crate::rtl::{Circuit, Module, Name, Stage};
 use crate::score::score;
 use flashd_spec::config::{ConfigError, CoreConfig, Datapath, Fa2Variant, FlashDVariant};
+use flashd_spec::machine::Machine;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// FLASH-D with float lanes that round every operation of the output update.
 const FLASH_D_ROUNDED: CoreKind = CoreKind {
     doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o), one key a cycle.",
+    stages: ["score", "weight state", "weight", "weight to the lanes", "output update"],
     score: score::score,
     scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Format, false, inputs),
     lanes: &rounded_lane::ROUNDED,
@@ -49,6 +51,7 @@ const FLASH_D_FIXED: CoreKind = CoreKind {
 
 /// FLASH-D with fixed-point lanes under one exponent and a pipeline stage for the value.
 const FLASH_D_STAGED_FIXED: CoreKind = CoreKind {
+    stages: ["score", "weight state", "weight", "weight to the lanes, value to fixed point", "output update"],
     scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Shift(lane_bits(n).w), true, inputs),
     lanes: &fixed_lane::STAGED_FIXED,
     at_port: Some(&fixed_lane::STAGED_FIXED_AT_PORT),
@@ -81,6 +84,13 @@ const FLASH_D_STAGED_RANGED: CoreKind = CoreKind {
 /// FLASH-D as the paper draws it: its weight unit, and every operation rounded to the format.
 const FLASH_D_PAPER: CoreKind = CoreKind {
     doc: "FLASH-D attention core after the paper's Alg. 3, one key a cycle.",
+    stages: [
+        "score",
+        "score waits for the other variants' pipeline",
+        "difference",
+        "weight",
+        "output update",
+    ],
     score: score::format_score,
     scalar_path: paper::paper_weight,
     lanes: &paper_lane::PAPER,
@@ -92,6 +102,7 @@ const FLASH_D_PAPER: CoreKind = CoreKind {
 /// FlashAttention-2: one exponential; in a lane, one multiplier for the update and one for the final scale.
 const FA2_SEPARATE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core: running maximum, running sum, division by reciprocal; one key a cycle.",
+    stages: ["score and maximum", "exponential", "running sum", "value, reciprocal", "final scale"],
     score: score::score,
     scalar_path: softmax,
     lanes: &separate_lane::SEPARATE,
@@ -116,6 +127,13 @@ const FA2_SHARED: CoreKind = CoreKind {
 /// FlashAttention-2 in fixed point, relative to the exponent of the running sum.
 const FA2_LOG_REFERENCE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core in fixed point, relative to the sum's exponent; one key a cycle.",
+    stages: [
+        "score",
+        "reference, exponential and running sum",
+        "exponential to the lanes",
+        "value, reciprocal",
+        "final scale",
+    ],
     scalar_path: log_reference,
     lanes: &fa2::fixed_lane::FIXED,
     argument_after: 1,
@@ -136,6 +154,13 @@ const FA2_SHARED_LOG_REFERENCE: CoreKind = CoreKind {
 /// FlashAttention-2 in fixed point, each lane relative to its own exponent, with one multiplier a lane.
 const FA2_RANGED: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core in fixed point, relative to the sum's exponent and each lane to its own; one\nmultiplier a lane for update and final scale; one key a cycle.",
+    stages: [
+        "score",
+        "power of two of the fraction",
+        "reference, exponential and running sum",
+        "value, reciprocal",
+        "final scale",
+    ],
     scalar_path: octave_reference,
     lanes: &fa2::ranged_lane::RANGED,
     at_port: Some(&fa2::ranged_lane::RANGED_AT_PORT),
@@ -148,6 +173,7 @@ const FA2_RANGED: CoreKind = CoreKind {
 /// FlashAttention-2 as the paper draws it: two exponentials, and three multipliers a lane with the division's.
 const FA2_LITERAL: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core as the paper draws it: two exponentials, three multipliers a lane.",
+    stages: ["score", "maximum and exponentials", "running sum", "value, reciprocal", "division"],
     score: score::format_score,
     scalar_path: literal_softmax,
     lanes: &literal_lane::LITERAL,
@@ -196,6 +222,46 @@ impl Stages {
         // The register of l takes the sum in the stage of the weight and shows it in the next.
         let value = score + kind.weight_after;
         Stages { score, argument: score + kind.argument_after, value, sum: value + 1 }
+    }
+}
+
+/// The title of a stage of a machine: of a core with its number, the cycles from the acceptance of a key. Of several cores, the first
+/// one has rows.
+pub fn stage_title(machine: &Machine, stage: Stage) -> String {
+    let title = match (stage, machine) {
+        (Stage::Streams, _) => return "Wrapper: streams".into(),
+        (Stage::Ports, Machine::Split(_)) => return "Split: ports".into(),
+        (Stage::Ports, _) => return "Array: ports".into(),
+        _ => core_stage_title(machine.core(), stage),
+    };
+    match machine {
+        Machine::Core(_) => title,
+        _ => format!("Core 0: {title}"),
+    }
+}
+
+fn core_stage_title(config: &CoreConfig, stage: Stage) -> String {
+    let (n, kind) = (Numerics::new(config), kind(config));
+    let score = score_stage(&n);
+    match stage {
+        Stage::AdderTree => {
+            let schedule = FrontSchedule::new(n.rounded_dot, n.tree_levels);
+            // Where nothing is registered, the tree shares its only stage with the score.
+            let first = usize::from(schedule.after_products);
+            match schedule.registers().saturating_sub(1) {
+                last if last == first => format!("Stage {first}: adder tree"),
+                last => format!("Stage {first}..{last}: adder tree"),
+            }
+        }
+        Stage::UncappedScore => format!("Stage {}: score before its cap", score - 1),
+        Stage::Score(after) => {
+            let (after, title) = (after as u32, kind.stages[after]);
+            // Stages after the handshake wait for the value.
+            let waits = if after > kind.weight_after { n.value_latency - 1 } else { 0 };
+            format!("Stage {}: {title}", score + after + waits)
+        }
+        Stage::Result => format!("Stage {}: result", n.latency()),
+        Stage::Streams | Stage::Ports | Stage::QueryAndKey => "Stage 0: query and key".into(),
     }
 }
 

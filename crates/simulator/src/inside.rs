@@ -103,9 +103,7 @@ impl InsideSchedule {
     fn text(&self, inside: &Inside, bits: u64) -> String {
         let fraction = match inside.quantity {
             Quantity::Argument => self.state_fraction,
-            Quantity::Score | Quantity::Distance | Quantity::Below | Quantity::Reference => {
-                self.score_fraction
-            }
+            Quantity::Score | Quantity::Distance | Quantity::Reference => self.score_fraction,
             Quantity::Weight | Quantity::Sum if self.in_format => 0,
             _ => return bits.to_string(),
         };
@@ -133,7 +131,6 @@ fn expected(model: &Model, static_rule: bool, quantity: Quantity, step: &Step, l
         Quantity::Argument => (step.x, argument),
         Quantity::Distance => (step.x.abs(), argument),
         Quantity::Above => ((step.x > 0).into(), argument),
-        Quantity::Below => (-step.x, argument),
         Quantity::Octaves => (-step.x >> model.config().score_fraction(), argument),
         Quantity::Reference => (step.s - step.x, argument),
         Quantity::Weight => (step.w as i64, weight),

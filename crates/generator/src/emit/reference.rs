@@ -11,13 +11,13 @@ use flashd_hwmodel::rtl::structure::{Kind, Structure};
 ///
 /// # Errors
 /// If a wire has no name inside the design, or a clock gate feeds another one.
-pub(crate) fn references<'w>(
+pub(crate) fn references(
     design: &Structure,
     top: &str,
-    watched: impl Iterator<Item = &'w Watched>,
+    watched: &[Watched],
 ) -> Result<Vec<String>, GenerateError> {
     let mut bodies = Bodies::default();
-    watched.map(|watched| reference(&mut bodies, design, top, watched)).collect()
+    watched.iter().map(|watched| reference(&mut bodies, design, top, watched)).collect()
 }
 
 fn reference<'a>(
@@ -28,7 +28,7 @@ fn reference<'a>(
 ) -> Result<String, GenerateError> {
     let lost = || GenerateError::Description {
         module: design.tag.name.clone(),
-        detail: format!("{} has no name in the Verilog", watched.label),
+        detail: format!("{} has no name in the Verilog", watched.quantity.name()),
     };
     let (path, slot) = in_sight(design, &watched.path, watched.slot).ok_or_else(lost)?;
     let (mut module, mut path, mut frozen) = (design, path, false);

@@ -12,7 +12,7 @@ use crate::attention::masks::UnmaskedFunction;
 use crate::attention::port_result::PortResult;
 use crate::attention::ports::{CoreInputs, CoreOutputs, OpenInputs};
 use crate::catalogue::{at_port, core_at_port};
-use crate::rtl::{Circuit, Module, Name, Tag, Wire, Wires};
+use crate::rtl::{Circuit, Module, Name, Number, Role, Stage, Tag, Wire, Wires};
 use flashd_spec::config::{ArrayConfig, ConfigError, Design};
 use flashd_spec::numerics::Numerics;
 use flashd_spec::ports::Port;
@@ -124,7 +124,9 @@ pub fn array(
         let Front { results, index, last, flags, o, o_state } = front(m, config, n, &cores, at_port);
         let [o_invalid, o_saturated, o_overflow, o_empty] = flags;
         m.output("o_index", index);
-        ArrayOutputs {
+        m.number_each(&inside.q[..config.core.d], Number::Float(n.encodings.formats.q));
+        m.number_each(&o, Number::Float(n.formats.o));
+        let outputs = ArrayOutputs {
             q_ready: m.output("q_ready", control.q_ready),
             k_ready: m.output("k_ready", control.k_ready),
             o_last: m.output("o_last", last),
@@ -145,8 +147,24 @@ pub fn array(
                     .collect(),
                 o_state: if k_state.is_some() { m.outputs("o_state", &o_state) } else { Vec::new() },
             },
-        }
+        };
+        show_ports(m, k_mask.is_some());
+        outputs
     })
+}
+
+/// Rows for control in the order of the protocol, then for the first elements of vectors.
+fn show_ports(m: &mut Module, masks: bool) {
+    use Port::*;
+    m.stage(Stage::Ports);
+    ["clk", Rst.name()].into_iter().for_each(|name| m.show_port(name, 0));
+    [QValid, QLast, QReady].into_iter().for_each(|port| m.show_port(port.name(), 0));
+    m.show_role(Role::KeyValid, KValid.name(), KValid.name());
+    m.show_port(KLast.name(), 0);
+    m.show_role(Role::KeyReady, KReady.name(), KReady.name());
+    [VStep, VRen, OValid, OIndex, OLast, OInvalid].into_iter().for_each(|port| m.show_port(port.name(), 0));
+    let elements = [KMask].into_iter().filter(|_| masks).chain([Q, K, O]);
+    elements.for_each(|port| m.show_port(port.name(), 0));
 }
 
 /// Whether each core's query does not see the key on the port.

@@ -6,7 +6,7 @@ use super::group::FlagOrFunction;
 use super::masks::{NextFirstFunction, UnmaskedFunction};
 use super::partial::StateStepFunction;
 use crate::function;
-use crate::rtl::{Module, Tag, Wire};
+use crate::rtl::{Module, Stage, Tag, Wire};
 
 function! {
     /// Whether the next key is a first one, and the invalid bit of this key.
@@ -34,10 +34,11 @@ pub struct KeyOutputs {
 ///
 /// `ports` are, in this order: `q_valid`, a query is loaded; `q_special`, an element of it is Inf or NaN; `k_valid`, a
 /// key is accepted; `k_last`, it is its query's last; `k_special`, an element of it is Inf or NaN. With masks `k_mask`
-/// says that the query does not see the key; with partial results `k_state` says that the step is a restore.
+/// says that the query does not see the key; with partial results `k_state` says that the step is a restore. The adder tree takes the
+/// first `tree` of the stages.
 pub fn key_control(
     around: &mut Module,
-    stages: usize,
+    [stages, tree]: [usize; 2],
     ports: [(&str, Wire); 5],
     k_mask: Option<Wire>,
     k_state: Option<Wire>,
@@ -87,17 +88,36 @@ pub fn key_control(
         let [next_expect_first, key_invalid] = m.call("flags", KeyFlagsFunction {}, flags);
         let expect_first_q = m.register_reset("expect_first_q", 1, next_expect_first);
         m.drive(expect_first, expect_first_q);
+        m.stage(Stage::QueryAndKey);
+        m.show(expect_first_q, "first key");
+        m.show(key_invalid, "q or k is Inf or NaN");
         // Inf and NaN do not count at a masked key, neither in the key nor in q.
         let key_invalid = match k_mask {
             Some(mask) => m.call(("invalid_seen", 0), UnmaskedFunction {}, [key_invalid, mask])[0],
             None => key_invalid,
         };
         let entering = Flags { valid: k_valid, first: entering_first, last: k_last, invalid: key_invalid };
-        let (Flags { valid, first, last, invalid }, _) = flag_pipe(m, "pipe", entering, stages);
+        let (Flags { valid, first, last, invalid }, _) =
+            flag_pipe(m, "pipe", entering, stages, |m, stage, flags| {
+                if stage < tree {
+                    show_tree_flags(m, stage, flags);
+                }
+            });
         let live = k_mask.map(|_| late_flag(m, "live_q", seen, stages));
         let valid = m.output("valid", valid);
         let live = m.optional_output("live", live);
         let [first, last, invalid] = m.output_each([("first", first), ("last", last), ("invalid", invalid)]);
         KeyOutputs { state, live, flags: Flags { valid, first, last, invalid } }
     })
+}
+
+/// Rows for the flags of a step in the adder tree: `valid`, and folded away the others.
+fn show_tree_flags(m: &mut Module, stage: usize, flags: Flags) {
+    m.stage(Stage::AdderTree);
+    m.show(flags.valid, &format!("valid, stage {stage}"));
+    m.fold(Some("First, last, invalid"));
+    for (wire, name) in [(flags.first, "first"), (flags.last, "last"), (flags.invalid, "invalid")] {
+        m.show(wire, &format!("{name}, stage {stage}"));
+    }
+    m.fold(None);
 }

@@ -3,7 +3,7 @@
 use super::any_flag::AnyFlag;
 use super::control::key_control;
 use super::delay::delay;
-use super::flags::{Flags, flag_pipe};
+use super::flags::{Flags, flag_pipe, show_flags};
 use super::group::{FlagOrFunction, GroupInputs, GroupOutputs, LANES_PER_GROUP, LaneKind, group};
 use super::masks::{EmptyQueryFunction, QueryEndsFunction, UnmaskedFunction};
 use super::port_result::{PortResult, Scaling};
@@ -12,15 +12,18 @@ use super::results::{
     EndOfQueryFunction, overflow_control, result_control, saturated_keys, saturation_control,
 };
 use super::scalar_path::{ScalarInputs, ScalarOutputs};
-use super::schedule::{SCORE_TO_VALUE, score_stage};
+use super::schedule::{SCORE_TO_VALUE, dot_stages, score_stage};
 use super::signals::Signals;
-use crate::rtl::{Module, Name, Tag, Wire};
+use crate::rtl::Number::Float;
+use crate::rtl::{Module, Name, Number, Pin, Quantity, Row, Stage, Tag, Wire};
 use crate::score::bias::{biased_score, key_bias};
 use crate::score::operand::Operand;
 use crate::score::score::Scored;
 use crate::score::softcap::capped_score;
 use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Formats;
 use flashd_spec::numerics::Numerics;
+use flashd_spec::ports::Port;
 use std::sync::Arc;
 
 /// Computes a score from the words of a query and of a key, d elements each, followed by their scales. The third
@@ -31,6 +34,8 @@ pub type ScoreUnit = fn(&mut Module, &Arc<Numerics>, usize, &[Wire], &[Wire]) ->
 pub struct CoreKind {
     /// The function of the core, for the header of its module.
     pub doc: &'static str,
+    /// The titles of the five stages from the score on.
+    pub stages: [&'static str; 5],
     /// The score unit.
     pub score: ScoreUnit,
     /// The scalar path.
@@ -81,6 +86,7 @@ pub fn core(
         // From the ports to the score stage.
         let q_q = m.registers_if("q_q", q_valid, &q);
         let (formats, scales) = (n.encodings.formats, n.encodings.scales);
+        show_inputs(m, formats, [&q, &q_q, &k].map(|words| &words[..config.d]), v_exponent);
         let q_operand = Operand { format: formats.q, d: config.d, scale: scales.q };
         let k_operand = Operand { format: formats.k, d: config.d, scale: scales.k };
         let v_operand = Operand { format: formats.v, d: config.dv(), scale: scales.v };
@@ -95,8 +101,12 @@ pub fn core(
             ("k_last", k_last),
             ("k_special", k_special),
         ];
-        let control = key_control(m, score_stage(n) as usize, keys, k_mask, k_state);
+        let stages = [score_stage(n), dot_stages(n.tree_levels)].map(|stages| stages as usize);
+        let control = key_control(m, stages, keys, k_mask, k_state);
+        show_flags(m, 0, control.flags);
+        m.stage(if n.softcap.is_some() { Stage::UncappedScore } else { Stage::Score(0) });
         let score = (kind.score)(m, n, config.d, &q_q, &k);
+        m.stage(Stage::Score(0));
         let score = match &n.softcap {
             Some(table) => capped_score(m, table, score),
             None => score,
@@ -106,10 +116,13 @@ pub fn core(
             None => score,
         };
         let valid = control.live.unwrap_or(control.flags.valid);
-        m.watch_each([("score_valid", valid), ("score", score)]);
+        m.watch_each([(Quantity::Valid, valid), (Quantity::Score, score)]);
 
         // The scalar path.
-        let (flags, valid_before) = flag_pipe(m, "flags", control.flags, SCORE_TO_VALUE as usize);
+        let (flags, valid_before) =
+            flag_pipe(m, "flags", control.flags, SCORE_TO_VALUE as usize, |m, after, flags| {
+                show_flags(m, after, flags);
+            });
         let end_of = |m: &mut Module, flags: Flags| {
             m.call("finish", EndOfQueryFunction {}, [flags.valid, flags.last])[0]
         };
@@ -126,7 +139,10 @@ pub fn core(
         let mut scalars: Signals =
             path.lanes.iter().map(|(name, wire)| (name, delay(m, name, wire, late))).collect();
         m.reserve(&["finish_q"]);
-        let value_flags = flag_pipe(m, "value_flags", flags, late).0;
+        let value_flags = flag_pipe(m, "value_flags", flags, late, |_, _, _| ()).0;
+        // The value comes after the stage that requests it.
+        let waits = late > 0 && kind.weight_after < SCORE_TO_VALUE;
+        show_flags(m, 3, if waits { value_flags } else { flags });
         let step = match k_mask {
             Some(_) => {
                 let valid = if kind.early_value { valid_before } else { flags.valid };
@@ -134,15 +150,21 @@ pub fn core(
             }
             None => path.step,
         };
-        let late_flags = flag_pipe(m, "late_flags", value_flags, 1).0;
+        let late_flags = flag_pipe(m, "late_flags", value_flags, 1, |_, _, _| ()).0;
+        show_flags(m, 4, late_flags);
         if kind.scalar_path_ends || lanes.finish.is_some() {
             let (end, cycles) = end.map_or_else(|| (end_of(m, late_flags), 0), |end| (end, late));
             scalars.set("finish", delay(m, "finish_q", end, cycles));
         }
 
         // Whether the step has read a value, and whether that was Inf or NaN.
-        let reads_v = m.register_reset("reads_v_q", 0, path.reads);
-        let reads_v = delay(m, "late_reads_v", reads_v, early + late);
+        let read = m.register_reset("reads_v_q", 0, path.reads);
+        let reads_v = delay(m, "late_reads_v", read, early + late);
+        let (wire, after) = if kind.scalar_path_ends { (read, 3) } else { (reads_v, 4) };
+        m.stage(Stage::Score(after));
+        m.show(wire, "v was read");
+        m.stage(Stage::Score(4 - early));
+        m.signals(&v[..config.dv()], Float(formats.v), "v[#]");
         let Flags { valid, first, last, .. } = late_flags;
         let empty =
             k_mask.map(|_| m.call(("empty", 0), EmptyQueryFunction {}, [valid, first, last, reads_v])[0]);
@@ -189,6 +211,10 @@ pub fn core(
         });
         let groups: Vec<GroupOutputs> =
             m.each("group", groups, |m, name, inputs| group(m, name, n, lanes, inputs));
+        if let Some(end) = end {
+            m.stage(Stage::Score(3));
+            m.show(end, "l is final");
+        }
         let of_groups = |wires: fn(&GroupOutputs) -> &[Wire]| {
             groups.iter().flat_map(wires).copied().collect::<Vec<Wire>>()
         };
@@ -211,7 +237,10 @@ pub fn core(
         });
         let (done, invalid) = result_control(m, late_flags, counted, v_special);
         let o_saturated = saturated.map(|saturated| saturation_control(m, late_flags, saturated));
-        CoreOutputs {
+        if at_port.is_none() {
+            m.number_each(&of_groups(|group| &group.o), Float(n.formats.o));
+        }
+        let outputs = CoreOutputs {
             state_ren: m.optional_output("state_ren", state_ren),
             v_state: m.optional_output("v_state", v_state),
             v_step: m.output("v_step", step),
@@ -230,6 +259,40 @@ pub fn core(
                 Some(_) if at_port.is_none() => m.outputs("o_state", &of_groups(|group| &group.o_state)),
                 _ => Vec::new(),
             },
-        }
+        };
+        show_outputs(m, kind, &outputs);
+        outputs
     })
+}
+
+/// Signals of a query and a key: the query at the port and in its register, and the key.
+fn show_inputs(m: &mut Module, formats: Formats, [q, q_q, k]: [&[Wire]; 3], v_exponent: Option<Wire>) {
+    m.stage(Stage::QueryAndKey);
+    m.show_port("clk", 0);
+    [Port::Rst, Port::QValid, Port::KValid, Port::KLast].iter().for_each(|port| m.show_port(port.name(), 0));
+    m.signals(q, Float(formats.q), "q[#]");
+    m.signals(q_q, Float(formats.q), "query register [#]");
+    m.signals(k, Float(formats.k), "k[#]");
+    if let Some(exponent) = v_exponent {
+        m.number(exponent, Number::Bits);
+        m.show_as(Row::Late, exponent, "v_exponent: of the largest |v|");
+    }
+}
+
+/// Rows for the outputs: the request of the value, and the result.
+fn show_outputs(m: &mut Module, kind: &CoreKind, outputs: &CoreOutputs) {
+    m.stage(Stage::Score(kind.weight_after as usize));
+    [Port::VStep, Port::VRen].iter().for_each(|port| m.show_as(Row::Flag, port.name(), port.name()));
+    m.stage(Stage::Result);
+    [Port::OValid, Port::OInvalid].iter().for_each(|port| m.show_port(port.name(), 0));
+    if outputs.o_saturated.is_some() {
+        m.show(Port::OSaturated.name(), "o_saturated: a score out of range");
+    }
+    if outputs.o_overflow.is_some() {
+        m.show(Port::OOverflow.name(), "o_overflow: a value out of range");
+    }
+    for j in 0..outputs.o.len() {
+        let row = if j == 0 { Row::Trace } else { Row::Plain };
+        m.show_element(row, Pin::Port(Port::O.name(), j), j, "o[#]");
+    }
 }

@@ -5,6 +5,7 @@
 
 use crate::arith::exp::{octave_value, octaves};
 use crate::arith::normalise::normalise_within;
+use crate::rtl::Number;
 use crate::word::Word;
 use flashd_spec::numerics::{ExpNumerics, Numerics};
 use flashd_spec::pwl::Table;
@@ -68,6 +69,17 @@ impl FactorForm {
         match self {
             FactorForm::Format => n.weight.width(),
             FactorForm::Shift(significand) => factor_bits(n, significand),
+        }
+    }
+
+    /// The format of its number.
+    pub fn number(self, n: &Numerics) -> Number {
+        match self {
+            FactorForm::Format => Number::Float(n.weight),
+            // Where exponentials reach 2, their wire carries half of them.
+            FactorForm::Shift(significand) => {
+                Number::Factor { significand, fraction: significand - 1 - n.exponential_octaves() }
+            }
         }
     }
 

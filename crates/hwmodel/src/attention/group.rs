@@ -7,7 +7,7 @@ use super::any_flag::AnyFlag;
 use super::masks::UnmaskedFunction;
 use super::signals::Signals;
 use crate::function;
-use crate::rtl::{Module, Name, Tag, Wire, wires};
+use crate::rtl::{Module, Name, Role, Row, Stage, Tag, Wire, wires};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -36,6 +36,47 @@ pub struct LaneKind {
     pub takes: Option<&'static str>,
     /// Converts the factor `w` before it is registered.
     pub factor: Option<FactorOf>,
+    /// Rows for the copies in the group. Kinds that share rows may lack some of the scalars.
+    pub rows: &'static [GroupRow],
+}
+
+/// A row for the copy of a scalar in a group, or for the output `outside`.
+pub struct GroupRow {
+    /// Stages after the score.
+    after: usize,
+    name: &'static str,
+    row: Row,
+    /// The text next to it.
+    pub label: &'static str,
+}
+
+/// A row for a stage this many stages after the score.
+pub const fn row(after: usize, name: &'static str, label: &'static str) -> GroupRow {
+    GroupRow { after, name, row: Row::Plain, label }
+}
+
+/// The same after the stage's numbers.
+pub const fn late(after: usize, name: &'static str, label: &'static str) -> GroupRow {
+    GroupRow { row: Row::Late, ..row(after, name, label) }
+}
+
+impl GroupRow {
+    fn show(&self, m: &mut Module, outside: bool) {
+        let Self { after, name, row, label } = *self;
+        m.stage(Stage::Score(after));
+        let copy = copy(name);
+        match name {
+            "outside" if outside => m.show_as(row, name, label),
+            "update" => m.show_role(Role::Update, (copy.as_str(), "q"), label),
+            _ if m.has_part(&copy) => m.show_as(row, (copy.as_str(), "q"), label),
+            _ => {}
+        }
+    }
+}
+
+/// The name of the register that copies a scalar.
+fn copy(scalar: &str) -> String {
+    format!("{scalar}_q")
 }
 
 /// The inputs of a lane.
@@ -181,7 +222,6 @@ pub fn group(
 
         let enables: Signals =
             flags.iter().map(|(port, _)| *port).chain(finish.map(|(port, _)| port)).chain(takes).collect();
-        let copy = |name: &str| format!("{name}_q");
         let mut scalars = Signals::default();
         for &((name, wire), lane) in &flags {
             scalars.set(lane, m.register_reset(copy(name), 0, wire));
@@ -228,6 +268,7 @@ pub fn group(
             let any = m.leaf("any_outside", any, &flags)[0];
             m.output("outside", any)
         });
+        kind.rows.iter().for_each(|row| row.show(m, outside.is_some()));
         GroupOutputs { o: m.outputs("o", &o), outside, o_state }
     })
 }

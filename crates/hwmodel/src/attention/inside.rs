@@ -4,73 +4,10 @@
 //! the names of the same signals in the Verilog, so that an emitted testbench can compare them.
 
 use crate::catalogue::Stages;
+pub use crate::rtl::Quantity;
 use crate::rtl::{Circuit, Reading, Watched};
 
-/// A quantity of a step that a signal carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
-    /// A step is at the score stage, and not masked.
-    Valid,
-    /// The score.
-    Score,
-    /// The argument of the sigmoid or exponential, signed.
-    Argument,
-    /// The magnitude of the argument.
-    Distance,
-    /// Whether the argument is positive.
-    Above,
-    /// The negated argument.
-    Below,
-    /// The whole octaves of the negated argument.
-    Octaves,
-    /// The score less the argument: the reference of FA2.
-    Reference,
-    /// A step has come to the point where its value is read.
-    Step,
-    /// The factor of the lanes.
-    Weight,
-    /// The step sets o to v: a first key.
-    Load,
-    /// The factor scales the old o, not v; with a reference that moves by octaves: it moves.
-    Upper,
-    /// FA2's l after the step.
-    Sum,
-    /// After the last step of a query: the significand of `1 / l`; in FA2 `literal`, `1 / l` itself.
-    Reciprocal,
-    /// In the same cycle: the right shift of `1 / l`.
-    Right,
-}
-
 impl Quantity {
-    /// All quantities in the order of the enum, and their names in messages, vectors and testbenches.
-    const NAMES: [(Quantity, &'static str); 15] = [
-        (Quantity::Valid, "score_valid"),
-        (Quantity::Score, "score"),
-        (Quantity::Argument, "argument"),
-        (Quantity::Distance, "argument_distance"),
-        (Quantity::Above, "argument_above"),
-        (Quantity::Below, "argument_below"),
-        (Quantity::Octaves, "argument_octaves"),
-        (Quantity::Reference, "argument_reference"),
-        (Quantity::Step, "weight_valid"),
-        (Quantity::Weight, "weight"),
-        (Quantity::Load, "weight_load"),
-        (Quantity::Upper, "weight_upper"),
-        (Quantity::Sum, "sum"),
-        (Quantity::Reciprocal, "reciprocal"),
-        (Quantity::Right, "reciprocal_right"),
-    ];
-
-    /// The quantity with this name. Modules watch its wire under the same name.
-    pub fn of(name: &str) -> Option<Quantity> {
-        Quantity::NAMES.into_iter().find(|(_, own)| *own == name).map(|(quantity, _)| quantity)
-    }
-
-    /// The name of the quantity.
-    pub fn name(self) -> &'static str {
-        Quantity::NAMES[self as usize].1
-    }
-
     /// Whether it is compared in every cycle: true of the flags that say whether there is a step.
     pub fn is_always_due(self) -> bool {
         matches!(self, Quantity::Valid | Quantity::Step)
@@ -83,7 +20,6 @@ impl Quantity {
             Quantity::Argument
             | Quantity::Distance
             | Quantity::Above
-            | Quantity::Below
             | Quantity::Octaves
             | Quantity::Reference => stages.argument,
             Quantity::Step | Quantity::Weight | Quantity::Load | Quantity::Upper => stages.value,
@@ -109,11 +45,10 @@ impl Inside {
     /// The signals of all cores of a design, core by core, with their values in the settled cycle.
     pub fn of(design: &Circuit) -> Vec<Inside> {
         let inside = |watched: &Watched| {
-            let quantity = Quantity::of(watched.label);
-            let &Watched { width, reading, .. } = watched;
-            Some(Inside { quantity: quantity?, value: design.seen(watched), width, reading })
+            let &Watched { quantity, width, reading, .. } = watched;
+            Inside { quantity, value: design.seen(watched), width, reading }
         };
-        design.watched().iter().filter_map(inside).collect()
+        design.watched().iter().map(inside).collect()
     }
 
     /// [`Inside::of`] for a design of `cores` cores that are alike: the signals of each core.

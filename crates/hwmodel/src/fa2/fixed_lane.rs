@@ -7,6 +7,7 @@
 //! ```
 
 use super::separate_lane::SEPARATE;
+use super::shared_fixed_lane::show_accumulator;
 use super::widths::{accumulator_bits, delta_bits};
 use crate::arith::fixed::{rebias_bits, relative, shift_with_guard};
 use crate::arith::normalise::normalise_within;
@@ -17,7 +18,8 @@ use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::accumulate;
 use crate::flash_d::fixed_lane::{lane_bits, lane_ident, result_ident};
 use crate::function;
-use crate::rtl::{Module, Name, Tag};
+use crate::rtl::Number::Float;
+use crate::rtl::{Module, Name, Stage, Tag};
 use crate::score::sum::sum_exponent_bits;
 use crate::word::{bits_for, ones};
 use flashd_spec::numerics::{LOG_SUM_GUARD_BITS, Numerics};
@@ -166,6 +168,10 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         };
         let function = FixedScaleFunction { numerics: n.clone() };
         let [scaled] = m.call("scale", function, [o, r, right, result_x, done]);
+        show_accumulator(m, n, "x", [o, o_next]);
+        m.stage(Stage::Score(4));
+        m.show(("scale", "o"), "accumulator [#] 2^-(x + 1 - bias)");
+        m.signal(scaled, Float(n.formats.o), "accumulator [#] / l");
         let result_q = m.register_if("result_q", done, scaled);
         let result = m.output("o", result_q);
         let outside = outside.map(|outside| m.output("outside", outside));

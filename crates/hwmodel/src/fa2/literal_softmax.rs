@@ -6,7 +6,8 @@ use crate::arith::exp::{exp_unit, reciprocal_unit};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::attention::signals::Signals;
 use crate::function;
-use crate::rtl::{Module, Tag, Wire};
+use crate::rtl::Number::Float;
+use crate::rtl::{Module, Quantity, Row, Stage, Tag, Wire};
 use crate::units::{MixedFunction, Operation};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -65,7 +66,15 @@ fn literal_sum(around: &mut Module, n: &Arc<Numerics>, step: [(&str, Wire); 5]) 
         let [sum] = m.call("select", FirstSelectFunction { numerics: n.clone() }, [first, e, total]);
         m.next(sum_q, sum);
         let [r] = m.call("reciprocal", ReciprocalFunction { numerics: n.clone() }, [sum_q, finish]);
-        m.watch_each([("sum", sum_q), ("reciprocal", r)]);
+        m.number(total, Float(format));
+        m.stage(Stage::Score(2));
+        m.signal(sum_q, Float(format), "running sum l");
+        m.signal(scaled, Float(format), "l c");
+        m.signal(sum, Float(format), "next l");
+        m.stage(Stage::Score(3));
+        m.show(("reciprocal", "sum"), "sum l");
+        m.number(r, Float(format));
+        m.watch_each([(Quantity::Sum, sum_q), (Quantity::Reciprocal, r)]);
         m.output("r", r)
     })
 }
@@ -108,11 +117,26 @@ pub fn literal_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarIn
         let step = m.output("step", step_q);
         let reads = m.output("reads", step_q);
         let scalars = Signals::hand_out(m, [("update", step_q), ("c", c_q), ("e", e_q), ("load", first_q)]);
-        m.watch("argument", new_difference);
-        m.watch_output_each([("weight_valid", "step"), ("weight", "e"), ("weight_load", "load")]);
+        m.number(larger, Float(format));
+        m.stage(Stage::Score(1));
+        m.show(score_q, "score s");
+        m.signal(maximum_q, Float(format), "old maximum");
+        m.signal(maximum, Float(format), "maximum m");
+        m.signal(old_difference, Float(format), "old maximum - m");
+        m.signal(new_difference, Float(format), "s - m");
+        m.signal(old_exp, Float(format), "c = exp(old maximum - m)");
+        m.number(new_exp, Float(format));
+        m.show_as(Row::Trace, new_exp, "e = exp(s - m)");
+        m.stage(Stage::Score(2));
+        m.show("c", "c");
+        m.show("e", "e");
+        m.watch(Quantity::Argument, new_difference);
+        m.watch_output_each([(Quantity::Step, "step"), (Quantity::Weight, "e"), (Quantity::Load, "load")]);
         let sum = [("update", step_q), ("first", first_q), ("c", c_q), ("e", e_q), ("finish", finish)];
         let r = literal_sum(m, n, sum);
         let lanes = scalars.and(Signals::hand_out(m, [("r", r)]));
+        m.stage(Stage::Score(3));
+        m.show("r", "r = 1 / l");
         ScalarOutputs { step, reads, lanes, state_scalars: Vec::new() }
     })
 }

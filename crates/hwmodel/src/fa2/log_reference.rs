@@ -5,12 +5,12 @@ use super::reference::{factor_to_sum, hold_text, reference_bits, tau_bits};
 use super::scalars::{state_outputs, state_ports, step_ports};
 use super::widths::delta_bits;
 use crate::arith::fixed::clamp;
-use crate::attention::factor::{base_2_argument, factor_bits, table_factor};
+use crate::attention::factor::{FactorForm, base_2_argument, factor_bits, table_factor};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::attention::signals::Signals;
 use crate::flash_d::fixed_lane::lane_bits;
 use crate::function;
-use crate::rtl::{Module, Reading, Tag};
+use crate::rtl::{Module, Number, Quantity, Reading, Role, Row, Stage, Tag, Wire, signed, unsigned};
 use crate::score::sum::SumReciprocalFunction;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -71,6 +71,37 @@ pub fn log_sum_bits(n: &Numerics) -> u32 {
     n.log_sum_bits()
 }
 
+/// Rows for the stage of the loop: the score, the reference and the sum each with its next value, `delta` and `e`. `reference` is the
+/// format of the reference; the labels are those of its next value and of the sum.
+pub(super) fn show_loop(
+    m: &mut Module,
+    n: &Numerics,
+    update: Wire,
+    [score, reference, reference_next, sum, sum_next, delta, e]: [Wire; 7],
+    number: Number,
+    labels: [&str; 2],
+) {
+    m.stage(Stage::Score(1));
+    m.show_role(Role::Update, update, "update (not held)");
+    m.show(score, "score s, log2 units");
+    m.signal(reference, number, "reference R, log2 units");
+    m.signal(reference_next, number, labels[0]);
+    m.signal(sum, unsigned(n.state_fraction), labels[1]);
+    m.signal(sum_next, unsigned(n.state_fraction), "next l = (l >> delta) + e");
+    m.number(delta, Number::Bits);
+    m.show_as(Row::Late, delta, "delta = next R - R");
+    m.number(e, FactorForm::Shift(n.factor_significand).number(n));
+    m.show_as(Row::Trace, e, "e = 2^(s - next R)");
+}
+
+/// Rows for the stage of the scalars on their way to the lanes.
+pub(super) fn show_distribution(m: &mut Module, update: Wire, delta: Wire, e: Wire) {
+    m.stage(Stage::Score(2));
+    m.show_role(Role::Update, update, "update (not held)");
+    m.show(delta, "delta");
+    m.show(e, "e");
+}
+
 /// The scalar path of FA2 `log-reference`: one pipeline stage with the loop over reference and sum.
 ///
 /// The lanes get `update`, the step updates o; `e`, its exponential; `delta`, the octaves by which the reference moves;
@@ -122,10 +153,20 @@ pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInpu
             ("right", right),
         ];
         let lanes = Signals::hand_out(m, scalars);
-        m.watch_as("argument_reference", reference_q, Reading::Above(n.score_fraction));
-        m.watch_output_each([("weight_valid", "step"), ("weight", "e"), ("weight_load", "load")]);
-        m.watch_output_as("weight_upper", "delta", Reading::Any);
-        m.watch_each([("sum", final_sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
+        let labels = ["next R: the exponent of next l", "running sum l, in [1, 2)"];
+        let words = [score_q, reference_q, reference_next, sum_q, sum_next, delta, e];
+        show_loop(m, n, update, words, signed(0), labels);
+        show_distribution(m, update_q, delta_q, e_q);
+        m.stage(Stage::Score(3));
+        m.show(("reciprocal", "sum"), "sum l");
+        m.number(r, unsigned(n.reciprocal.table.value_fraction));
+        m.number(right, signed(0));
+        m.show("r", "r: 1 / l = r 2^-right");
+        m.show("right", "right");
+        m.watch_as(Quantity::Reference, reference_q, Reading::Above(n.score_fraction));
+        m.watch_output_each([(Quantity::Step, "step"), (Quantity::Weight, "e"), (Quantity::Load, "load")]);
+        m.watch_output_as(Quantity::Upper, "delta", Reading::Any);
+        m.watch_each([(Quantity::Sum, final_sum_q), (Quantity::Reciprocal, r), (Quantity::Right, right)]);
         let state_scalars = state_outputs(m, state, reference_q, final_sum_q);
         ScalarOutputs { step, reads, lanes, state_scalars }
     })

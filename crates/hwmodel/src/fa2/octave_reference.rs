@@ -17,16 +17,16 @@ use super::log_reference::log_sum_bits;
 use super::reference::tau_bits;
 use super::scalars::{state_outputs, state_ports, step_ports};
 use super::shared_log_reference::{
-    HalfReciprocalFunction, SharedLogFactorFunction, delta_bits, fine_reference_bits,
+    HalfReciprocalFunction, SharedLogFactorFunction, delta_bits, fine_reference_bits, show_division,
 };
 use crate::arith::fixed::clamp;
 use crate::attention::delay::delay;
-use crate::attention::factor::{base_2_argument, factor_bits, right_bits, table_factor};
+use crate::attention::factor::{FactorForm, base_2_argument, factor_bits, right_bits, table_factor};
 use crate::attention::partial::RestoreFunction;
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::attention::signals::Signals;
 use crate::function;
-use crate::rtl::{Module, Reading, Tag};
+use crate::rtl::{Module, Number, Quantity, Reading, Role, Row, Stage, Tag, signed, unsigned};
 use crate::word::{Num, Word, ones};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -192,6 +192,7 @@ pub fn octave_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarI
         let function = OctaveBaseFunction { numerics: numerics() };
         let [base, takes_base] = m.call("base", function, [score_q, table_first_q, valid_q]);
         m.drive(takes, takes_base);
+        m.number(base, signed(n.score_fraction));
         let at_table = state.map(|state| state.later(m, 1));
         let base = match at_table {
             Some(state) => state.maximum_or(m, base),
@@ -235,12 +236,30 @@ pub fn octave_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarI
         let scalars =
             [("update", update), ("take", take), ("e", factor), ("delta", delta), ("load", first_q)];
         let lanes = Signals::hand_out(m, scalars);
-        m.watch("argument_octaves", tau);
-        m.watch_output("weight_valid", "step");
-        m.watch("weight", e);
-        m.watch_output("weight_load", "load");
-        m.watch_output_as("weight_upper", "delta", Reading::Any);
-        m.watch_each([("sum", sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
+        m.number_each(&table, Number::Bits);
+        m.number_each(&[octaves_q, octaves_next, tau, delta], Number::Bits);
+        m.stage(Stage::Score(1));
+        m.show(score_q, "score s, log2 units");
+        m.signal(base_q, signed(n.score_fraction), "first score s0, log2 units");
+        m.show_as(Row::Late, table[0], "floor(s0 - s)");
+        m.show_as(Row::Late, table[1], "2^-(fraction of s0 - s): significand");
+        m.stage(Stage::Score(2));
+        m.show_role(Role::Update, update, "update (not held)");
+        m.show(octaves_q, "n: octaves of the reference above s0");
+        m.show(tau, "tau = n + u, whole octaves");
+        m.show(octaves_next, "next n = n + delta");
+        m.show(delta, "delta");
+        m.signal(sum_q, unsigned(n.state_fraction), "running sum l, in [1/2, 2)");
+        m.signal(sum_next, unsigned(n.state_fraction), "next l = (l >> delta) + e");
+        m.number(e, FactorForm::Shift(n.factor_significand).number(n));
+        m.show_as(Row::Trace, e, "e = 2^(s - next R)");
+        show_division(m, n, r, right, factor);
+        m.watch(Quantity::Octaves, tau);
+        m.watch_output(Quantity::Step, "step");
+        m.watch(Quantity::Weight, e);
+        m.watch_output(Quantity::Load, "load");
+        m.watch_output_as(Quantity::Upper, "delta", Reading::Any);
+        m.watch_each([(Quantity::Sum, sum_q), (Quantity::Reciprocal, r), (Quantity::Right, right)]);
         // The table's stage may be at the next query already.
         let reference = state.map(|_| {
             let base = delay(m, ("loop_base_q", 0), base_q, 1);

@@ -20,8 +20,8 @@
 
 use super::separate_lane::SEPARATE;
 use super::shared_fixed_lane::{
-    LaneProductFunction, SharedProductFunction, SharedResultFunction, UPDATE_WORDS, e_bits, product_bits,
-    scaled, zeros_bits,
+    LaneProductFunction, ROWS, SharedProductFunction, SharedResultFunction, UPDATE_WORDS, e_bits,
+    product_bits, scaled, show_accumulator, zeros_bits,
 };
 use super::shared_lane::SHARED;
 use super::shared_log_reference::delta_bits;
@@ -34,7 +34,8 @@ use crate::attention::port_result::PortResult;
 use crate::flash_d::fixed_lane::{lane_bits, lane_ident};
 use crate::flash_d::ranged_lane::{pack, unpacked};
 use crate::function;
-use crate::rtl::{Module, Name, Tag};
+use crate::rtl::Number::Float;
+use crate::rtl::{Module, Name, Number, Stage, Tag};
 use crate::word::bits_for;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -159,6 +160,7 @@ pub const RANGED: LaneKind = LaneKind {
     lane: |around, name, n, inputs| lane(around, name, n, inputs, true),
     words: UPDATE_WORDS,
     takes: SHARED.takes,
+    rows: ROWS,
     ..SEPARATE
 };
 
@@ -227,6 +229,14 @@ fn lane(
             m.call("step", function, [o, significand, negative, product, product_right, o_right, load])[0],
             x,
         ];
+        m.stage(Stage::Score(3));
+        let bits = [significand, x, top, product_right, o_right, product];
+        m.number_each(&bits, Number::Bits);
+        if let Some([kept, zeros, _]) = kept {
+            m.number_each(&[kept, zeros], Number::Bits);
+        }
+        m.show(top, "E[#] before: largest exponent read");
+        show_accumulator(m, n, "E", [o, next[0]]);
         if let Some((restore, state)) = restore {
             for ((next, state), name) in next.iter_mut().zip(state).zip(["restored", "restored_e"]) {
                 let function = RestoreFunction { width: state.width() };
@@ -240,6 +250,9 @@ fn lane(
         };
         let function = SharedResultFunction { numerics: numerics() };
         let [scaled] = m.call("scale", function, [product, zeros, o_negative, e, top]);
+        m.stage(Stage::Score(4));
+        m.show(("kept", "o"), "accumulator [#] 2^-(E + 1 - bias)");
+        m.signal(scaled, Float(n.formats.o), "accumulator [#] / l");
         let result_q = m.register_if("result_q", done, scaled);
         let o_state = restore.map(|_| {
             let state = pack(m, ("state_of", 0), [o, top]);

@@ -4,10 +4,11 @@
 use crate::arith::normalise::normalise_product;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::unpack;
-use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
+use crate::attention::group::{GroupRow, LaneInputs, LaneKind, LaneOutputs, row};
 use crate::attention::lane::{LaneFormats, LaneOperandsFunction, accumulate, lane_suffix};
 use crate::function;
-use crate::rtl::{Module, Name, Tag};
+use crate::rtl::Number::Float;
+use crate::rtl::{Module, Name, Stage, Tag};
 use crate::score::sum::sum_exponent_bits;
 use crate::units::{CanonicalFunction, MixedFunction, Operation};
 use crate::word::{bits_for, ones};
@@ -53,7 +54,23 @@ pub const SEPARATE: LaneKind = LaneKind {
     free: &[],
     takes: None,
     factor: None,
+    rows: ROWS,
 };
+
+/// Rows for the scalars of lanes with a second multiplier.
+pub(super) const ROWS: &[GroupRow] = &[
+    row(3, "update", "update (not held)"),
+    row(3, "load", "first key: start from 0"),
+    row(3, "moved", "maximum moved"),
+    row(3, "delta", "delta: accumulator goes right"),
+    row(3, "x", "x: exponent of the largest |v|"),
+    row(3, "outside", "a v is beyond x"),
+    row(3, "e", "e"),
+    row(4, "finish", "accumulator is final"),
+    row(4, "result_x", "x: exponent of the largest |v|"),
+    row(4, "r", "r: 1 / l = r 2^-right"),
+    row(4, "right", "right"),
+];
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
     let f = LaneFormats::new(n, n.product);
@@ -79,6 +96,15 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let right_bits = sum_exponent_bits(n);
         let function = ScaleFunction { accumulator: f.accumulator, format: f.result, r_fraction, right_bits };
         let [scaled] = m.call("scale", function, [o, r, right]);
+        m.number(v, Float(f.value));
+        m.number_each(&[multiplicand, addend], Float(f.accumulator));
+        m.stage(Stage::Score(3));
+        m.signal(o, Float(f.accumulator), "accumulator [#]");
+        m.signal(product, Float(f.inner), "accumulator e or v e [#]");
+        m.signal(next, Float(f.accumulator), "next accumulator [#]");
+        m.stage(Stage::Score(4));
+        m.show(("scale", "o"), "accumulator [#]");
+        m.signal(scaled, Float(f.result), "accumulator [#] / l");
         let result_q = m.register_if("result_q", done, scaled);
         let result = m.output("o", result_q);
         LaneOutputs { o: result, outside: None, o_state: accumulate(m, o, next, inputs.restore, Some(done)) }

@@ -25,13 +25,14 @@ use crate::arith::normalise::normalise_within;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::signed::shift_right_signed;
 use crate::attention::factor::factor_bits;
-use crate::attention::group::{IntegerExponentFunction, LaneInputs, LaneKind, LaneOutputs};
+use crate::attention::group::{GroupRow, IntegerExponentFunction, LaneInputs, LaneKind, LaneOutputs, row};
 use crate::attention::lane::accumulate;
 use crate::attention::partial::{restore_ports, restored};
 use crate::attention::port_result::{Accumulated, PortResult};
 use crate::flash_d::fixed_lane::{lane_bits, lane_ident, result_ident};
 use crate::function;
-use crate::rtl::{Module, Name, Tag, Wire};
+use crate::rtl::Number::Float;
+use crate::rtl::{Module, Name, Number, Stage, Tag, Wire, signed};
 use crate::word::{bits_for, ones};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::{LOG_SUM_GUARD_BITS, Numerics};
@@ -224,8 +225,22 @@ pub const SHARED_FIXED: LaneKind = LaneKind {
     words: &[("e", "take"), ("delta", "update"), ("load", "update"), ("result_x", "finish")],
     free: &["x"],
     takes: SHARED.takes,
+    rows: ROWS,
     ..SEPARATE
 };
+
+/// Rows for the scalars of fixed-point lanes with one multiplier.
+pub(super) const ROWS: &[GroupRow] = &[
+    row(3, "update", "update (not held)"),
+    row(3, "load", "first key: take v"),
+    row(3, "delta", "delta: accumulator goes right"),
+    row(3, "x", "x: exponent of the largest |v|"),
+    row(3, "outside", "a v is beyond x"),
+    row(3, "e", "e"),
+    row(4, "finish", "accumulator is final"),
+    row(4, "result_x", "x: exponent of the largest |v|"),
+    row(4, "e", "factor: 1 / 4l"),
+];
 
 /// [`SHARED_FIXED`] without a result: its multiplier takes values alone.
 const FIXED_ACCUMULATOR: LaneKind = LaneKind {
@@ -268,6 +283,14 @@ pub(super) fn scaled(
     m.call("scale", function, [product, zeros, negative, scale, x])[0]
 }
 
+/// Rows for the accumulator and its next value, relative to an exponent of this name.
+pub(super) fn show_accumulator(m: &mut Module, n: &Numerics, exponent: &str, [o, next]: [Wire; 2]) {
+    m.stage(Stage::Score(3));
+    let number = signed(lane_bits(n).o - 1);
+    m.signal(o, number, &format!("accumulator [#] 2^-({exponent} + 1 - bias)"));
+    m.signal(next, number, &format!("next accumulator [#] 2^-({exponent} + 1 - bias)"));
+}
+
 fn lane(
     around: &mut Module,
     name: Name,
@@ -307,6 +330,7 @@ fn lane(
             let restore = restore_ports(m, "state_o", inputs.restore);
             let next = restored(m, next, restore);
             m.next(o, next);
+            show_accumulator(m, n, "x", [o, next]);
             return LaneOutputs { o: m.output("o", o), outside: None, o_state: None };
         };
         let [kept, zeros, o_negative] = m.call("kept", KeptFunction { numerics: numerics() }, [o, done]);
@@ -316,6 +340,11 @@ fn lane(
         let [o_next] = m.call("step", function, [o, significand, v_right, negative, product, e, delta, load]);
         let function = SharedResultFunction { numerics: numerics() };
         let [scaled] = m.call("scale", function, [product, zeros, o_negative, e, result_x]);
+        m.number_each(&[significand, v_right, product, kept, zeros], Number::Bits);
+        show_accumulator(m, n, "x", [o, o_next]);
+        m.stage(Stage::Score(4));
+        m.show(("kept", "o"), "accumulator [#] 2^-(x + 1 - bias)");
+        m.signal(scaled, Float(n.formats.o), "accumulator [#] / l");
         let result_q = m.register_if("result_q", done, scaled);
         let result = m.output("o", result_q);
         let outside = inputs.has_exponent().then(|| m.output("outside", outside));

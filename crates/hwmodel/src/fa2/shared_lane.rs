@@ -8,10 +8,11 @@ use crate::arith::normalise::normalise_product;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::unpack;
 use crate::attention::factor::factor_bits;
-use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
+use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs, row};
 use crate::attention::lane::{LaneFormats, LaneNextFunction, LaneOperandsFunction, accumulate, lane_suffix};
 use crate::function;
-use crate::rtl::{Module, Name, Tag};
+use crate::rtl::Number::Float;
+use crate::rtl::{Module, Name, Stage, Tag};
 use crate::units::{CanonicalFunction, ConvertFunction, MixedFunction, Operation};
 use crate::word::bits_for;
 use flashd_spec::format::Format;
@@ -71,6 +72,14 @@ pub const SHARED: LaneKind = LaneKind {
     words: &[("e", "take"), ("moved", "update"), ("load", "update")],
     takes: Some("take"),
     factor: None,
+    rows: &[
+        row(3, "update", "update (not held)"),
+        row(3, "load", "first key: start from 0"),
+        row(3, "moved", "maximum moved"),
+        row(3, "e", "e"),
+        row(4, "finish", "accumulator is final"),
+        row(4, "e", "factor: 1 / l"),
+    ],
     ..SEPARATE
 };
 
@@ -97,6 +106,15 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let [next] = m.call("select", LaneNextFunction { formats: f }, [load, v, sum]);
         m.reserve(&["o_q"]);
         let [scaled] = m.call("narrow", ConvertFunction { from: f.inner, to: f.result }, [product]);
+        m.number(v, Float(f.value));
+        m.number_each(&[multiplicand, addend, sum], Float(f.accumulator));
+        m.stage(Stage::Score(3));
+        m.signal(o, Float(f.accumulator), "accumulator [#]");
+        m.signal(product, Float(f.inner), "accumulator e or v e [#]");
+        m.signal(next, Float(f.accumulator), "next accumulator [#]");
+        m.stage(Stage::Score(4));
+        m.signal(operand, Float(f.accumulator), "accumulator [#]");
+        m.signal(scaled, Float(f.result), "accumulator [#] / l");
         let result_q = m.register_if("result_q", done, scaled);
         let result = m.output("o", result_q);
         LaneOutputs { o: result, outside: None, o_state: accumulate(m, o, next, inputs.restore, Some(done)) }

@@ -17,7 +17,7 @@
 //!   left, and e is at least 1/2. So l stays in [1/2, 2), and a rise and a carry never come together. But powers of two
 //!   from a table may be a few last places below 1/2, so the divider accepts an l from 1/4 on.
 
-use super::log_reference::log_sum_bits;
+use super::log_reference::{log_sum_bits, show_distribution, show_loop};
 use super::reference::{factor_to_sum, tau_bits};
 use super::scalars::{state_outputs, state_ports, step_ports};
 use super::widths::accumulator_bits;
@@ -25,12 +25,12 @@ use crate::arith::fixed::clamp;
 use crate::arith::normalise::normalise_within;
 use crate::arith::reciprocal::reciprocal;
 use crate::attention::factor::{
-    base_2_argument, factor_bits, right_bits, significand_and_right, table_factor,
+    FactorForm, base_2_argument, factor_bits, right_bits, significand_and_right, table_factor,
 };
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::attention::signals::Signals;
 use crate::function;
-use crate::rtl::{Module, Reading, Tag};
+use crate::rtl::{Module, Quantity, Reading, Stage, Tag, Wire, signed, unsigned};
 use crate::score::sum::sum_exponent_bits;
 use crate::word::bits_for;
 use flashd_spec::numerics::Numerics;
@@ -148,6 +148,16 @@ function! {
     }
 }
 
+/// Rows for the stage of the division: sum, reciprocal and the factor of the lanes.
+pub(super) fn show_division(m: &mut Module, n: &Numerics, r: Wire, right: Wire, factor: Wire) {
+    m.stage(Stage::Score(3));
+    m.show(("reciprocal", "sum"), "sum l");
+    m.signal(r, unsigned(n.reciprocal.table.value_fraction), "r: 1 / l = r 2^-right");
+    m.signal(right, signed(0), "right");
+    let number = FactorForm::Shift(n.factor_significand).number(n);
+    m.signal(factor, number, "next factor: e, or 1 / 4l when l is final");
+}
+
 /// The scalar path of FA2 `shared-log-reference`: one pipeline stage with the loop over reference and sum, and the
 /// reciprocal of the sum.
 ///
@@ -198,12 +208,17 @@ pub fn shared_log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &Sca
         let scalars =
             [("update", update_q), ("take", take), ("e", factor), ("delta", delta_q), ("load", first_q)];
         let lanes = Signals::hand_out(m, scalars);
-        m.watch("argument_reference", reference_q);
-        m.watch_output("weight_valid", "step");
-        m.watch("weight", e_q);
-        m.watch_output("weight_load", "load");
-        m.watch_output_as("weight_upper", "delta", Reading::Any);
-        m.watch_each([("sum", final_sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
+        let labels = ["next R = R + delta", "running sum l, in [1/2, 2)"];
+        let words = [score_q, reference_q, reference_next, sum_q, sum_next, delta, e];
+        show_loop(m, n, update, words, signed(n.score_fraction), labels);
+        show_distribution(m, update_q, delta_q, e_q);
+        show_division(m, n, r, right, factor);
+        m.watch(Quantity::Reference, reference_q);
+        m.watch_output(Quantity::Step, "step");
+        m.watch(Quantity::Weight, e_q);
+        m.watch_output(Quantity::Load, "load");
+        m.watch_output_as(Quantity::Upper, "delta", Reading::Any);
+        m.watch_each([(Quantity::Sum, final_sum_q), (Quantity::Reciprocal, r), (Quantity::Right, right)]);
         let state_scalars = state_outputs(m, state, reference_q, final_sum_q);
         ScalarOutputs { step, reads, lanes, state_scalars }
     })

@@ -6,7 +6,7 @@ use crate::attention::factor::{FactorForm, significand_and_right};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::attention::signals::Signals;
 use crate::function;
-use crate::rtl::{Module, Tag};
+use crate::rtl::{Module, Stage, Tag};
 use crate::score::sum::sum_exponent_bits;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -56,6 +56,8 @@ pub fn shared_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInp
             ["r", "right", "e", "update", "moved", "load"].map(|name| softmax.lanes[name]);
         let function = SharedFactorFunction { numerics: n.clone(), form };
         let [factor, take] = m.call("factor", function, [r, right, e, finish, update]);
+        m.stage(Stage::Score(3));
+        m.signal(factor, form.number(n), "next factor: e, or 1 / l when l is final");
 
         let names = ["o_m", "o_l"];
         let state_scalars =

@@ -11,7 +11,7 @@ use crate::attention::partial::restored;
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::attention::signals::Signals;
 use crate::function;
-use crate::rtl::{Module, Tag};
+use crate::rtl::{Module, Quantity, Role, Row, Stage, Tag, signed, unsigned};
 use crate::score::sum::running_sum;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -137,16 +137,35 @@ pub(super) fn softmax_with(
         let reads = m.output("reads", update_q);
         let scalars = [("update", update_q), ("e", e_q), ("moved", moved_q), ("load", first_q)];
         let scalars = Signals::hand_out(m, scalars);
+        m.stage(Stage::Score(0));
+        m.show_role(Role::Update, update, "update (not held)");
+        m.show(moved, "maximum moves");
+        m.signal(maximum_q, signed(n.score_fraction), "maximum m, log2 units");
+        m.signal(distance, unsigned(n.score_fraction), "|s - m|, log2 units");
+        m.signal(maximum, signed(n.score_fraction), "next m, log2 units");
+        m.stage(Stage::Score(1));
+        m.show_role(Role::Update, exp.update, "update (not held)");
+        m.show(exp_moved_q, "maximum moved");
+        m.show(distance_q, "|s - m|, log2 units");
+        m.number(e, form.number(n));
+        m.show_as(Row::Trace, e, "e = 2^-|s - m|");
+        m.stage(Stage::Score(2));
+        m.show_role(Role::Update, update_q, "update (not held)");
+        m.show(moved_q, "maximum moved");
+        m.show(e_q, "e");
         // The check puts x = s - m_old together from its magnitude and sign.
-        m.watch_each([("argument_distance", distance), ("argument_above", moved)]);
-        m.watch_output("weight_valid", "step");
-        m.watch("weight", e_q);
-        m.watch_output_each([("weight_load", "load"), ("weight_upper", "moved")]);
+        m.watch_each([(Quantity::Distance, distance), (Quantity::Above, moved)]);
+        m.watch_output(Quantity::Step, "step");
+        m.watch(Quantity::Weight, e_q);
+        m.watch_output_each([(Quantity::Load, "load"), (Quantity::Upper, "moved")]);
         let sum =
             [("update", update_q), ("first", first_q), ("e", e_q), ("moved", moved_q), ("finish", finish)];
         let ([r, right], l) = running_sum(m, n, form, sum, sum_state.zip(sum_in));
         let o_l = m.optional_output("o_l", l);
         let lanes = scalars.and(Signals::hand_out(m, [("r", r), ("right", right)]));
+        m.stage(Stage::Score(3));
+        m.show("r", "r: 1 / l = r 2^-right");
+        m.show("right", "right");
         ScalarOutputs { step, reads, lanes, state_scalars: o_m.into_iter().chain(o_l).collect() }
     })
 }

@@ -16,11 +16,13 @@ use crate::arith::fixed::{clamp, fixed_to_format, fixed_to_integer, shift_right_
 use crate::arith::prefix::prefix_sum;
 use crate::arith::signed::signed_times_less;
 use crate::attention::factor::{factor_bits, right_bits};
-use crate::attention::group::{IntegerExponentFunction, LaneInputs, LaneKind, LaneOutputs};
+use crate::attention::group::{
+    GroupRow, IntegerExponentFunction, LaneInputs, LaneKind, LaneOutputs, late, row,
+};
 use crate::attention::partial::{restore_ports, restored};
 use crate::attention::port_result::PortResult;
 use crate::function;
-use crate::rtl::{Module, Name, Tag, Wire};
+use crate::rtl::{Module, Name, Number, Stage, Tag, Wire, signed};
 use crate::word::bits_for;
 use flashd_spec::config::LaneBits;
 use flashd_spec::numerics::{Numerics, dither_bits, fixed_result_bits};
@@ -232,12 +234,17 @@ pub(crate) fn lane_result(
         Some(x) => m.call(name, FixedToFormatFunction { numerics }, [o, x, done]),
         None => m.call(name, FixedToIntegerFunction { numerics }, [o, done]),
     };
+    m.number(y, Number::Float(n.formats.o));
     y
 }
 
 /// Calls [`LaneFactorFunction`] for the lanes of a group.
 pub(crate) fn lane_factor(m: &mut Module, n: &Arc<Numerics>, w: Wire) -> Wire {
-    m.call("factor", LaneFactorFunction { numerics: n.clone() }, [w])[0]
+    let [y] = m.call("factor", LaneFactorFunction { numerics: n.clone() }, [w]);
+    // A place of the shift is the significand's.
+    let bits = lane_bits(n).w;
+    m.number(y, Number::Factor { significand: bits, fraction: bits });
+    y
 }
 
 /// What differs between the lanes of one update.
@@ -259,7 +266,31 @@ pub const FIXED: LaneKind = LaneKind {
     free: &["x"],
     takes: None,
     factor: Some(lane_factor),
+    rows: ROWS,
 };
+
+/// Rows for the scalars of FLASH-D's lanes.
+pub(super) const ROWS: &[GroupRow] = &[
+    row(4, "update", "update (not held)"),
+    row(4, "load", "first key: o = 0"),
+    row(4, "upper", "w > 1/2: factor is 1 - w"),
+    row(4, "w", "factor: w or 1 - w"),
+    late(4, "threshold", "dither of v - o: low bits of x"),
+    late(4, "x", "x: exponent of the largest |v|"),
+    late(4, "outside", "a v is beyond x"),
+];
+
+/// The same with a pipeline stage for the value.
+pub(super) const STAGED_ROWS: &[GroupRow] = &[
+    late(3, "reads", "v was read"),
+    late(3, "x", "x: exponent of the largest |v|"),
+    late(3, "outside", "a v is beyond x"),
+    row(4, "update", "update (not held)"),
+    row(4, "load", "first key: o = 0"),
+    row(4, "upper", "w > 1/2: factor is 1 - w"),
+    row(4, "w", "factor: w or 1 - w"),
+    late(4, "threshold", "dither of v - o: low bits of x"),
+];
 
 /// [`FIXED`] with a pipeline stage for the value, so that all operands of the update are registers. On a step that holds, weight, value
 /// and accumulator do not toggle.
@@ -267,6 +298,7 @@ pub const STAGED_FIXED: LaneKind = LaneKind {
     name: |n| lane_name("flash_d_staged_fixed_lane", n),
     lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: true, rounds: true }),
     flags: &[("reads", "accept"), ("update", "update")],
+    rows: STAGED_ROWS,
     ..FIXED
 };
 
@@ -400,6 +432,16 @@ fn lane(
         let step = FixedUpdateFunction { numerics: numerics(), even: staged };
         let [borrow, up] = m.call("dither", DitherFunction { numerics: numerics() }, [o, threshold]);
         let [next] = m.call("step", step, [value, o, borrow, up, w, upper, load]);
+        let (places, number) = ("2^-(x + 1 - bias)", signed(lane_bits(n).v - 1));
+        m.stage(Stage::Score(if staged { 3 } else { 4 }));
+        m.signal(fixed, number, &format!("v[#] {places}"));
+        m.stage(Stage::Score(4));
+        if staged {
+            m.show(value, &format!("v[#] {places}"));
+        }
+        let number = signed(lane_bits(n).o - 1);
+        m.signal(o, number, &format!("o[#] {places} before"));
+        m.signal(next, number, &format!("next o[#] {places}"));
         m.reserve(&["o_q"]);
         let y = match done {
             Some(done) => lane_result(m, n, "result", o, result_x, done),

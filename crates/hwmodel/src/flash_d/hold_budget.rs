@@ -11,7 +11,7 @@
 
 use crate::attention::partial::{RestoreFunction, restore_ports};
 use crate::function;
-use crate::rtl::{Module, Tag, Wire};
+use crate::rtl::{Module, Tag, Wire, unsigned};
 use crate::word::{Word, bits_for, ones};
 use flashd_spec::numerics::{BudgetNumerics, Numerics};
 use std::sync::Arc;
@@ -124,6 +124,8 @@ pub fn hold_budget(
         let function = BudgetNextFunction { numerics: n.clone(), budget };
         let [above, mut room_next, mut limit_next, mut closed_next] =
             m.call("next", function, [x, room, limit, closed, first]);
+        m.number_each(&[room, room_next], unsigned(budget.register));
+        m.number_each(&[limit, limit_next], unsigned(0));
         let mut room_out = None;
         if let Some((restore, room_in)) = restore {
             let [limit_in, closed_in] =

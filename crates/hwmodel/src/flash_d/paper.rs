@@ -7,7 +7,8 @@ use crate::attention::delay::{delay, late_flag};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::attention::signals::Signals;
 use crate::function;
-use crate::rtl::{Module, Tag};
+use crate::rtl::Number::Float;
+use crate::rtl::{Module, Quantity, Role, Row, Stage, Tag};
 use crate::units::{MixedFunction, Operation};
 use flashd_spec::numerics::{Numerics, static_limits};
 use std::sync::Arc;
@@ -118,6 +119,15 @@ pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInput
         let skip = StaticHoldFunction { numerics: numerics(), limits: static_limits(fmt) };
         let [keeps, loads] = m.call("skip", skip, [difference, late_first]);
 
+        m.stage(Stage::Score(1));
+        m.show(("late_score", "stage_q"), "score s");
+        m.stage(Stage::Score(2));
+        m.show(keeps, "D <= -6: keep o");
+        m.show(loads, "first or D >= 11: load v");
+        m.show(late_score, "score s");
+        m.show(previous, "previous score");
+        m.signal(difference, Float(fmt), "D = s - previous");
+
         let difference = m.register("difference_q", difference);
         let first = m.register("first_q", late_first);
         let keeps = m.register("keeps_q", keeps);
@@ -132,10 +142,22 @@ pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInput
         m.next(previous, w);
         let [update] = m.call("update_o", PaperUpdateFunction {}, [step, keeps]);
 
-        m.watch("argument", x);
+        m.watch(Quantity::Argument, x);
         let (step, reads) = (m.output("step", step), m.output("reads", update));
         let lanes = Signals::hand_out(m, [("update", update), ("w", w), ("load", load)]);
-        m.watch_output_each([("weight_valid", "step"), ("weight", "w"), ("weight_load", "load")]);
+        m.stage(Stage::Score(3));
+        m.show_role(Role::Update, "update", "update (not held)");
+        m.show(keeps, "D <= -6: keep o");
+        m.show("load", "first or D >= 11: load v");
+        m.show(difference, "D");
+        m.show(previous, "previous w");
+        m.signal(ln, Float(fmt), "ln of previous w");
+        m.signal(x, Float(fmt), "x = D + ln w");
+        m.signal(sigmoid, Float(fmt), "sigmoid(x)");
+        m.number(w, Float(fmt));
+        m.show_as(Row::Trace, "w", "weight w");
+
+        m.watch_output_each([(Quantity::Step, "step"), (Quantity::Weight, "w"), (Quantity::Load, "load")]);
         ScalarOutputs { step, reads, lanes, state_scalars: Vec::new() }
     })
 }

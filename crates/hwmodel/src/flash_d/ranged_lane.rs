@@ -15,8 +15,8 @@
 //! under one exponent for all. `docs/theory/lanes.md` compares the forms that were measured.
 
 use super::fixed_lane::{
-    DitherFunction, FixedUpdateFunction, Form, lane_bits, lane_factor, lane_ident, lane_result, waited,
-    waiting,
+    DitherFunction, FixedUpdateFunction, Form, ROWS, STAGED_ROWS, lane_bits, lane_factor, lane_ident,
+    lane_result, waited, waiting,
 };
 use crate::arith::fixed::{clamp, shift_right_filled, shift_with_guard};
 use crate::arith::{canonical, unpack};
@@ -24,7 +24,7 @@ use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::partial::{RestoreFunction, restore_ports};
 use crate::attention::port_result::PortResult;
 use crate::function;
-use crate::rtl::{Module, Name, Tag, Wire};
+use crate::rtl::{Module, Name, Number, Stage, Tag, Wire, signed};
 use crate::word::bits_for;
 use flashd_spec::config::LaneBits;
 use flashd_spec::numerics::{LOG_SUM_GUARD_BITS, Numerics, fixed_result_bits};
@@ -143,6 +143,7 @@ pub const RANGED: LaneKind = LaneKind {
     free: &[],
     takes: None,
     factor: Some(lane_factor),
+    rows: ROWS,
 };
 
 /// [`RANGED`] with a pipeline stage for value and exponent before the update. On a step that holds, weight and accumulator do not toggle.
@@ -153,6 +154,7 @@ pub const STAGED_RANGED: LaneKind = LaneKind {
     lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: true, rounds: true }),
     flags: &[("reads", "accept"), ("update", "update")],
     words: &[WORDS[0], WORDS[1], WORDS[2], WORDS[3], ("loads", "reads")],
+    rows: STAGED_ROWS,
     ..RANGED
 };
 
@@ -256,6 +258,20 @@ fn lane(
         let dither = DitherFunction { numerics: n.clone() };
         let [borrow, up] = m.call("dither", dither, [aligned, threshold]);
         let [next] = m.call("step", step, [value, aligned, borrow, up, w, upper, load]);
+        m.number_each(&[ahead, right], Number::Bits);
+        let places = "2^-(E + 1 - bias)";
+        m.stage(Stage::Score(if staged { 3 } else { 4 }));
+        if staged {
+            m.show(ahead, "E[#] before, ahead of o");
+            m.signal(fixed, signed(lane_bits(n).v - 1), &format!("v[#] {places}"));
+            m.stage(Stage::Score(4));
+        }
+        m.show(e, "E[#] before: largest exponent read");
+        m.signal(value, signed(lane_bits(n).v - 1), &format!("v[#] {places}"));
+        let number = signed(lane_bits(n).o - 1);
+        m.signal(aligned, number, &format!("o[#] {places} before"));
+        m.signal(next, number, &format!("next o[#] {places}"));
+        m.number(o, number);
         let y = done.map(|done| lane_result(m, n, "result", o, Some(e), done));
         let next = match restore {
             Some(restore) => choose(m, "restored", next, restore),

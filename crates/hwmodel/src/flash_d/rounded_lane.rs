@@ -1,8 +1,10 @@
 //! FLASH-D's output update, (12), with every operation rounded. For w above 1/2 it computes (4), which is (2) with (3), as `v + (1 - w) (o - v)`.
 
+use super::fixed_lane::ROWS;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneBeforeFunction, LaneFormats, LaneSideFunction, accumulate, lane_suffix};
-use crate::rtl::{Module, Name, Tag, Wire};
+use crate::rtl::Number::Float;
+use crate::rtl::{Module, Name, Stage, Tag, Wire};
 use crate::units::{CanonicalFunction, ConvertFunction, MixedFunction, Operation};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ pub const ROUNDED: LaneKind = LaneKind {
     free: &[],
     takes: None,
     factor: None,
+    rows: ROWS,
 };
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
@@ -27,7 +30,11 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let (v, [w, upper, load, update]) = inputs.enter(m, ["w", "upper", "load", "update"]);
         let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
         let o = m.state_if("o_q", f.accumulator.width(), update);
+        m.number(v, Float(f.value));
+        m.number(o, Float(f.accumulator));
+        m.stage(Stage::Score(4));
         let [old] = m.call("old", LaneBeforeFunction { formats: f }, [load, o]);
+        m.number(old, Float(f.accumulator));
         let next = rounded_update(m, f, &Operands { o: old, v, w, upper });
         float_outputs(m, f, o, next, inputs.restore)
     })
@@ -50,7 +57,14 @@ pub(crate) fn rounded_update(m: &mut Module, f: LaneFormats, operands: &Operands
     let [product] =
         m.call("product", MixedFunction::of(Operation::Mul, f.weight, f.inner, f.inner), [w, way]);
     let add = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
-    m.call("sum", add, [base, product])[0]
+    let [next] = m.call("sum", add, [base, product]);
+    m.show(("side", "o"), "o[#] before");
+    m.signal(difference, Float(f.inner), "v[#] - o[#]");
+    m.number(way, Float(f.inner));
+    m.signal(base, Float(f.accumulator), "base: o[#] or v[#]");
+    m.signal(product, Float(f.inner), "factor times difference [#]");
+    m.signal(next, Float(f.accumulator), "next o[#]");
+    next
 }
 
 /// Sets `o <- next` and makes the outputs of a float lane: o rounded to the format, and with partial results o itself.
@@ -66,6 +80,7 @@ pub(super) fn float_outputs(
         true => o,
         false => m.call(("narrow", 0), ConvertFunction { from: f.accumulator, to: f.result }, [o])[0],
     };
+    m.number(rounded, Float(f.result));
     let result = m.output("o", rounded);
     LaneOutputs { o: result, outside: None, o_state: accumulate(m, o, next, restore, None) }
 }

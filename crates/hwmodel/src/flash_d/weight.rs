@@ -24,7 +24,7 @@ use crate::attention::factor::FactorForm;
 use crate::attention::partial::{LogSumExpFunction, LseRestoreFunction};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::attention::signals::Signals;
-use crate::rtl::{Module, Tag, Wire};
+use crate::rtl::{Module, Number, Quantity, Role, Row, Stage, Tag, Wire, signed, unsigned};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -77,6 +77,7 @@ pub fn lse_weight(
             let function = ThresholdFunction { numerics: numerics() };
             m.call(("threshold", 0), function, [x, weight_first])[0]
         });
+        m.number_each(threshold.as_slice(), Number::Bits);
 
         // Distribution stage.
         let w_q = m.register_if("w_q", update, w);
@@ -97,6 +98,9 @@ pub fn lse_weight(
             lse = Some(m.call(("lse", 0), function, [previous, x, tail, grows])[0]);
             if let Some((room, (weight_state, weight_room))) = partial.room.zip(partial.weight_room) {
                 let room = m.register(("room_q", 0), room);
+                if let Some(budget) = n.budget {
+                    m.number(room, unsigned(budget.register));
+                }
                 let state = m.register_if(("weight_state_q", 0), valid_q, state);
                 let room = m.register_if(("weight_room_q", 0), valid_q, room);
                 m.drive_all(&[weight_state, weight_room], &[state, room]);
@@ -111,14 +115,11 @@ pub fn lse_weight(
         let scalars = [("update", late_update), ("w", w_q), ("upper", upper_q), ("load", load_q)];
         let scalars = Signals::hand_out(m, scalars.into_iter().chain(threshold));
 
-        m.watch("argument", x_next);
-        m.watch_output("weight_valid", "step");
-        match early_value {
-            true => m.watch_each([("weight", w), ("weight_load", weight_first), ("weight_upper", upper)]),
-            false => {
-                m.watch_output_each([("weight", "w"), ("weight_load", "load"), ("weight_upper", "upper")]);
-            }
-        }
+        show_state(m, n, [score_q, previous, base, tail, x_next]);
+        show_weight(m, n, form, [update, negative, upper, x, t, w]);
+        show_distribution(m);
+        m.watch(Quantity::Argument, x_next);
+        watch_step(m, early_value, [w, weight_first, upper]);
         // Ranged lanes need to know with the value that its key is a first one.
         let value_first = (early_value && n.ranged).then(|| ("loads", m.output("loads", weight_first)));
         let value = early_value.then_some(("reads", reads)).into_iter().chain(value_first);
@@ -126,6 +127,58 @@ pub fn lse_weight(
         let state_scalars = o_lse.into_iter().chain(o_room).collect();
         ScalarOutputs { step, reads, lanes, state_scalars }
     })
+}
+
+/// Marks what checks compare of a step, in the stage that requests the value.
+fn watch_step(m: &mut Module, early_value: bool, [w, first, upper]: [Wire; 3]) {
+    m.watch_output(Quantity::Step, "step");
+    match early_value {
+        true => m.watch_each([(Quantity::Weight, w), (Quantity::Load, first), (Quantity::Upper, upper)]),
+        false => {
+            let outputs = [(Quantity::Weight, "w"), (Quantity::Load, "load"), (Quantity::Upper, "upper")];
+            m.watch_output_each(outputs);
+        }
+    }
+}
+
+/// Signals of the state stage.
+fn show_state(m: &mut Module, n: &Numerics, [score, previous, base, tail, x_next]: [Wire; 5]) {
+    m.stage(Stage::Score(1));
+    m.show(score, "score s, log2 units");
+    m.signal(previous, signed(n.score_fraction), "score before");
+    m.signal(base, signed(n.state_fraction), "s - score before + min(x before, 0)");
+    m.signal(tail, unsigned(n.state_fraction + 1), "tail = log2(1 + 2^-|x before|)");
+    m.signal(x_next, signed(n.state_fraction), "x = s - L, log2 units");
+}
+
+/// Signals of the weight stage.
+fn show_weight(
+    m: &mut Module,
+    n: &Numerics,
+    form: FactorForm,
+    [update, negative, upper, x, t, w]: [Wire; 6],
+) {
+    m.stage(Stage::Score(2));
+    m.show_role(Role::Update, update, "update (not held)");
+    m.show(negative, "x < 0");
+    m.show(upper, "w > 1/2: lanes get 1 - w");
+    m.signal(x, signed(n.state_fraction), "x, log2 units");
+    m.signal(t, unsigned(n.exp.value_fraction), "t = |x|, log2 units");
+    m.signal(w, form.number(n), "1 / (1 + 2^t): w or 1 - w");
+    if n.budget.is_some() {
+        m.show(("budget", "room_q"), "hold budget left, 1 is all");
+        m.show(("budget", "limit_q"), "limit: held if -floor(x) - 1 >= limit");
+        m.show_as(Row::Late, ("budget", "closed_q"), "too little left to hold");
+    }
+}
+
+/// Rows of the stage in which the scalars are on their way to the lanes.
+fn show_distribution(m: &mut Module) {
+    m.stage(Stage::Score(3));
+    m.show_role(Role::Update, "update", "update (not held)");
+    m.show("upper", "w > 1/2: lanes get 1 - w");
+    m.show("w", "lanes' factor: w or 1 - w");
+    m.show_weight("upper", "w", "weight w");
 }
 
 /// Wires for partial results.

@@ -4,7 +4,8 @@ use super::design::{Design, DesignPort, PortPlace};
 use super::flat::Flat;
 use super::flatten::{Nets, flatten};
 use super::leaf::Leaf;
-use super::structure::{Kind, Port, Structure};
+use super::signal::{Number, Signal, readable};
+use super::structure::{Kind, Port, Structure, numbered};
 use super::watch::Watched;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub struct Circuit {
     pub(super) flat: Flat,
     pub(super) nets: Nets,
     watches: Vec<Watched>,
+    signals: Vec<Signal>,
     ports: HashMap<String, usize>,
     /// The clock was high at the last update.
     pub(super) seen_high: bool,
@@ -26,13 +28,13 @@ pub struct Circuit {
 }
 
 impl Circuit {
-    pub(super) fn of(top: Arc<Structure>, mut watches: Vec<Watched>) -> Circuit {
+    pub(super) fn of(top: Arc<Structure>, mut watches: Vec<Watched>, signals: Vec<Signal>) -> Circuit {
         let (flat, nets) = flatten(&top);
         for watched in &mut watches {
             watched.net = nets.at(&top, &watched.path, watched.slot);
         }
         let ports = top.ports.iter().enumerate().map(|(i, port)| (port.name.clone(), i)).collect();
-        Circuit { top, flat, nets, watches, ports, seen_high: false, is_leaf: false }
+        Circuit { top, flat, nets, watches, signals, ports, seen_high: false, is_leaf: false }
     }
 
     /// Name of the top module.
@@ -167,10 +169,57 @@ impl Circuit {
         &self.watches
     }
 
+    /// The rows that show its signals, in the order of the description.
+    pub fn signals(&self) -> &[Signal] {
+        &self.signals
+    }
+
+    /// The format of the number on each net that carries one: also of a net before or after registers of such a net.
+    pub fn numbers(&self) -> HashMap<u32, Number> {
+        let mut numbers = HashMap::new();
+        collect(&self.top, &self.nets, &mut numbers);
+        let (_, registers) = self.flat.parts();
+        let mut moved = true;
+        while std::mem::take(&mut moved) {
+            for register in &registers {
+                let (d, q) = (numbers.get(&register.d).copied(), numbers.get(&register.q).copied());
+                match (d, q) {
+                    (Some(number), None) => numbers.insert(register.q, number),
+                    (None, Some(number)) => numbers.insert(register.d, number),
+                    _ => continue,
+                };
+                moved = true;
+            }
+        }
+        numbers
+    }
+
+    /// The paths of outputs that carry a weight in two parts, in all modules: the bit that says whether the other one is `1 - w` or w,
+    /// and the other one.
+    pub fn weights(&self) -> Vec<[String; 2]> {
+        weights(&self.top).map(|paths| paths.map(|path| readable(&path))).collect()
+    }
+
     /// The current value of a watched wire, as its [`Reading`](super::Reading) gives it.
     pub fn seen(&self, watched: &Watched) -> u64 {
         watched.reading.read(self.flat.value(watched.net))
     }
+}
+
+fn collect(structure: &Structure, nets: &Nets, numbers: &mut HashMap<u32, Number>) {
+    for &(slot, number) in &structure.numbers {
+        numbers.entry(nets.slots[slot as usize]).or_insert(number);
+    }
+    for ((_, inner), nets) in structure.modules().zip(&nets.inner) {
+        collect(inner, nets, numbers);
+    }
+}
+
+fn weights(structure: &Structure) -> Box<dyn Iterator<Item = [String; 2]> + '_> {
+    let inner = structure.modules().flat_map(|(node, inner)| {
+        weights(inner).map(|paths| paths.map(|path| format!("{}.{path}", numbered(&node.name, node.index))))
+    });
+    Box::new(structure.weights.iter().cloned().chain(inner))
 }
 
 fn measure(structure: &Structure, nets: &Nets, widths: &mut [u32]) {

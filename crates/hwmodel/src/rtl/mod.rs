@@ -16,6 +16,7 @@
 //! | `loops` | the search for combinational loops |
 //! | `probe` | the design as a RustHDL block |
 //! | `watch` | internal values that checks compare |
+//! | `signal` | the table of signals: numbers on wires, and the rows that show them |
 //! | `tag` | names of modules |
 
 mod boundary;
@@ -27,6 +28,7 @@ mod leaf;
 mod loops;
 pub mod module;
 mod probe;
+mod signal;
 pub mod structure;
 pub mod tag;
 mod watch;
@@ -36,9 +38,10 @@ pub use circuit::Circuit;
 pub use design::{Design, DesignPort, Instance, PortPlace, Register};
 pub use leaf::{Function, Leaf, Pins, VectorFunction, VectorLeaf};
 pub use loops::{Loop, combinational_loop};
-pub use module::{Bundle, Module, Name, Wire, Wires};
+pub use module::{Bundle, Module, Name, Pin, Wire, Wires};
 pub(crate) use module::{bundle, wires};
+pub use signal::{Number, Role, Row, SHOWN_ELEMENTS, Signal, Stage, readable, signed, unsigned};
 pub use tag::{Tag, TagKind};
-pub use watch::{Reading, Watched};
+pub use watch::{Quantity, Reading, Watched};
 
 pub use rust_hdl::core::prelude::{Block, Probe};

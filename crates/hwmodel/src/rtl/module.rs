@@ -49,19 +49,23 @@
 //! | `ports` | inputs and outputs of a module |
 //! | `parts` | its leaves, registers, clock gates and inner modules |
 //! | `each` | a vector of instances of one description |
+//! | `signals` | its signals: numbers on wires, and the rows that show them |
 //! | `build` | makes a `Structure` from the description |
 
 mod build;
 mod each;
 mod parts;
 mod ports;
+mod signals;
 
 pub use each::{Bundle, Wires};
 pub(crate) use each::{bundle, wires};
+pub use signals::Pin;
 
 use super::circuit::Circuit;
+use super::signal::{Number, Place, Signal};
 use super::structure::{Kind, Node, Port};
-use super::{Reading, Tag, Watched};
+use super::{Quantity, Reading, Tag, Watched};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -123,6 +127,11 @@ pub struct Module {
     /// Registers whose input is not driven yet: from the slot of the output to the open input.
     states: HashMap<u32, Wire>,
     watches: Vec<Watched>,
+    /// Formats of numbers by slot, outputs with a weight in two parts, rows, and the place of rows that follow.
+    numbers: Vec<(u32, Number)>,
+    weights: Vec<[String; 2]>,
+    signals: Vec<Signal>,
+    place: Place,
     clock: Option<String>,
     reset: Option<Wire>,
     gate: Option<u32>,
@@ -212,7 +221,10 @@ impl Module {
         // Paths begin at the design, not at the bench.
         self.watches.iter_mut().for_each(|watched| _ = watched.path.remove(0));
         match (self.nodes.pop(), self.nodes.len()) {
-            (Some(Node { kind: Kind::Module(design), .. }), 0) => Circuit::of(design, self.watches),
+            (Some(Node { kind: Kind::Module(design), name, .. }), 0) => {
+                self.signals.iter_mut().for_each(|signal| signal.leave(&name));
+                Circuit::of(design, self.watches, self.signals)
+            }
             _ => panic!("a bench has one module in it"),
         }
     }
@@ -230,6 +242,10 @@ impl Module {
             places: Places::default(),
             states: HashMap::new(),
             watches: Vec::new(),
+            numbers: Vec::new(),
+            weights: Vec::new(),
+            signals: Vec::new(),
+            place: Place::default(),
             clock: None,
             reset: None,
             gate: None,
@@ -271,38 +287,38 @@ impl Module {
         self.drive_all(&laters, &froms);
     }
 
-    /// Marks a wire, under a label, for the lock-step check.
-    pub fn watch(&mut self, label: &'static str, wire: Wire) {
-        self.watch_as(label, wire, Reading::Whole);
+    /// Marks the wire of a quantity, for the lock-step check.
+    pub fn watch(&mut self, quantity: Quantity, wire: Wire) {
+        self.watch_as(quantity, wire, Reading::Whole);
     }
 
     /// [`Module::watch`] for several wires.
-    pub fn watch_each<const N: usize>(&mut self, values: [(&'static str, Wire); N]) {
-        values.into_iter().for_each(|(label, wire)| self.watch(label, wire));
+    pub fn watch_each<const N: usize>(&mut self, values: [(Quantity, Wire); N]) {
+        values.into_iter().for_each(|(quantity, wire)| self.watch(quantity, wire));
     }
 
     /// [`Module::watch`] for a value that is derived from the wire by `reading`.
-    pub fn watch_as(&mut self, label: &'static str, wire: Wire, reading: Reading) {
+    pub fn watch_as(&mut self, quantity: Quantity, wire: Wire, reading: Reading) {
         self.check(wire);
-        self.watches.push(Watched::new(label, wire.width, wire.slot, reading));
+        self.watches.push(Watched::new(quantity, wire.width, wire.slot, reading));
     }
 
     /// [`Module::watch`] for an output, as the module around sees it: in Verilog it has the name of the net that it drives there.
-    pub fn watch_output(&mut self, label: &'static str, name: &str) {
-        self.watch_output_as(label, name, Reading::Whole);
+    pub fn watch_output(&mut self, quantity: Quantity, name: &str) {
+        self.watch_output_as(quantity, name, Reading::Whole);
     }
 
     /// [`Module::watch_output`] for several outputs.
-    pub fn watch_output_each<const N: usize>(&mut self, outputs: [(&'static str, &str); N]) {
-        outputs.into_iter().for_each(|(label, name)| self.watch_output(label, name));
+    pub fn watch_output_each<const N: usize>(&mut self, outputs: [(Quantity, &str); N]) {
+        outputs.into_iter().for_each(|(quantity, name)| self.watch_output(quantity, name));
     }
 
     /// [`Module::watch_output`] for a value that is derived from the output by `reading`.
-    pub fn watch_output_as(&mut self, label: &'static str, name: &str, reading: Reading) {
+    pub fn watch_output_as(&mut self, quantity: Quantity, name: &str, reading: Reading) {
         let declared = self.ports.iter().find(|declared| declared.port.output && declared.port.name == name);
         let Declared { port, outside, .. } =
             declared.unwrap_or_else(|| panic!("{}: no output {name}", self.tag.name));
-        let watched = Watched::new(label, port.width, port.slots[0], reading);
+        let watched = Watched::new(quantity, port.width, port.slots[0], reading);
         self.watches.push(Watched { outside: Some(outside[0]), ..watched });
     }
 

@@ -3,7 +3,7 @@
 use super::circuit::Circuit;
 use super::flat::{CLOCK, Flat};
 use super::flatten::Nets;
-use super::structure::{Kind, Node, Port, Structure};
+use super::structure::{Kind, Node, Port, Structure, numbered};
 use super::{Function, Module};
 use rust_hdl::core::ast::{VerilogExpression, VerilogLiteral, VerilogStatement};
 use rust_hdl::core::constraint::PinConstraint;
@@ -176,19 +176,25 @@ impl Scope<'_> {
 }
 
 /// A pin of a part, one word.
-struct PartPin {
+pub(super) struct PartPin {
     /// Its name in probes.
-    name: String,
+    pub(super) name: String,
     /// Its path in kernels.
     path: String,
     width: u32,
-    output: bool,
+    pub(super) output: bool,
     clock: bool,
 }
 
 impl Structure {
-    /// The pins of a part in the order in which probes visit them.
     fn pins(&self, node: &Node) -> Vec<PartPin> {
+        node.pins(|slot| self.widths[slot as usize])
+    }
+}
+
+impl Node {
+    /// Its pins in the order in which probes visit them. `width_of` gives the width of a slot of the module around.
+    pub(super) fn pins(&self, width_of: impl Fn(u32) -> u32) -> Vec<PartPin> {
         let word = |name: &str, width, output| PartPin {
             name: name.into(),
             path: name.into(),
@@ -203,7 +209,7 @@ impl Structure {
                     .map(|i| PartPin { name: name_of(i), path: path(i), width, output, clock })
                     .collect()
             };
-        match &node.kind {
+        match &self.kind {
             Kind::Leaf(leaf) => {
                 let of = |p: super::Pins, output| {
                     words(p.name, p.elements.is_some(), p.count(), p.width, [output, false])
@@ -212,7 +218,7 @@ impl Structure {
                 inputs.chain(leaf.outputs().into_iter().flat_map(|pins| of(pins, true))).collect()
             }
             Kind::Register(register) => {
-                let width = self.widths[node.outputs[0] as usize];
+                let width = width_of(self.outputs[0]);
                 let mut pins = vec![word("clk", 1, false)];
                 pins.extend(register.control().map(|name| word(name, 1, false)));
                 pins.extend([word("d", width, false), word("q", width, true)]);
@@ -237,11 +243,6 @@ fn instance(node: &Node) -> String {
 
 fn element(name: &str, vector: bool, index: usize) -> String {
     if vector { format!("{name}[{index}]") } else { name.to_string() }
-}
-
-/// The name of an element of a vector in RustHDL's probes.
-fn numbered(name: &str, index: Option<usize>) -> String {
-    index.map_or(name.to_string(), |index| format!("{name}${index}"))
 }
 
 /// A word of a port with its value at the time of the visit.

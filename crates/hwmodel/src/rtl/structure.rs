@@ -4,6 +4,7 @@
 
 use super::Tag;
 use super::leaf::Leaf;
+use super::signal::Number;
 use std::sync::Arc;
 
 /// A port of a module.
@@ -85,6 +86,10 @@ pub struct Structure {
     pub clocked: bool,
     /// Width of each slot.
     pub widths: Vec<u32>,
+    /// Formats of numbers, by slot.
+    pub(super) numbers: Vec<(u32, Number)>,
+    /// Its outputs that carry a weight in two parts: the bit of the side, and the smaller one of w and `1 - w`.
+    pub(super) weights: Vec<[String; 2]>,
 }
 
 impl Structure {
@@ -106,4 +111,9 @@ impl Structure {
             _ => None,
         })
     }
+}
+
+/// The name of an element of a vector in RustHDL's probes.
+pub(super) fn numbered(name: &str, index: Option<usize>) -> String {
+    index.map_or(name.to_string(), |index| format!("{name}${index}"))
 }

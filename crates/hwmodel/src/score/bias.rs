@@ -17,7 +17,8 @@ use crate::attention::delay::delay;
 use crate::attention::group::FlagOrFunction;
 use crate::attention::schedule::score_stage;
 use crate::function;
-use crate::rtl::{Module, Tag, Wire};
+use crate::rtl::Number::Float;
+use crate::rtl::{Module, Tag, Wire, signed};
 use crate::word::{bits_for, ones};
 use flashd_spec::numerics::{BIAS, LOG2E, LOG2E_FRACTION, Numerics};
 use std::sync::Arc;
@@ -92,6 +93,8 @@ pub struct KeyBias {
 /// is Inf or NaN.
 pub fn key_bias(m: &mut Module, n: &Arc<Numerics>, k_bias: Wire, special: Wire) -> (KeyBias, Wire) {
     let [bias, own, saturated] = m.call(("bias", 0), BiasFunction { numerics: n.clone() }, [k_bias]);
+    m.signal(k_bias, Float(BIAS), "bias of the key");
+    m.signal(bias, signed(n.score_fraction), "bias, log2 units");
     let special = m.call(("key_special", 0), FlagOrFunction {}, [special, own])[0];
     let score = delay(m, ("late_bias", 0), bias, score_stage(n) as usize);
     let saturated = delay(m, ("late_bias_saturated", 0), saturated, score_stage(n) as usize);
@@ -108,6 +111,9 @@ pub fn biased_score(around: &mut Module, n: &Numerics, score: Scored, bias: &Key
         let of_score = m.optional_input("score_saturated", score.saturated);
         let flags: Vec<Wire> = [of_bias, beyond].into_iter().chain(of_score).collect();
         let saturated = flag_tree(m, "saturates", &flags);
-        Scored { score: m.output("biased", biased), saturated: Some(m.output("saturated", saturated)) }
+        m.number(biased, signed(n.score_fraction));
+        let score = m.output("biased", biased);
+        m.show("biased", "score with its bias, log2 units");
+        Scored { score, saturated: Some(m.output("saturated", saturated)) }
     })
 }

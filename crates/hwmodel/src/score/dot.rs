@@ -1,8 +1,8 @@
 //! The dot product `q . k` with every product and sum rounded to the format.
 
-use super::plural;
+use super::{plural, show_sums};
 use crate::attention::schedule::FrontSchedule;
-use crate::rtl::{Module, Name, Tag, Wire};
+use crate::rtl::{Module, Name, Number, Stage, Tag, Wire};
 use crate::units::{MixedFunction, Operation, ProductFunction};
 use flashd_spec::numerics::Numerics;
 
@@ -19,11 +19,14 @@ pub fn dot_product(around: &mut Module, name: impl Into<Name>, n: &Numerics, q: 
         let (q, k) = (m.inputs("q", q), m.inputs("k", k));
         let operands = q.iter().zip(&k).map(|(&q, &k)| [q, k]);
         let mut products = m.call_each("product", ProductFunction { format }, operands);
+        m.stage(Stage::QueryAndKey);
+        m.signals(&products, Number::Float(format), "q[#] k[#]");
         if schedule.after_products {
             products = m.registers("product_q", &products);
         }
         // The first level stays in the dot product's module.
-        let sum = adder_tree(m, "tree", n, &products, &schedule.after_level, false);
+        let at = [schedule.after_products.into(), 1];
+        let sum = adder_tree(m, "tree", n, &products, &schedule.after_level, false, at);
         m.output("dot", sum)
     })
 }
@@ -32,7 +35,8 @@ pub fn dot_product(around: &mut Module, name: impl Into<Name>, n: &Numerics, q: 
 /// sums.
 ///
 /// `registers` says for each level whether its sums are registered. Levels without a register between them form one
-/// stage and one module. `own_module`: this level begins a module.
+/// stage and one module. `own_module`: this level begins a module. The last argument gives the numbers of
+/// its stage and of the level.
 fn adder_tree(
     around: &mut Module,
     name: &str,
@@ -40,6 +44,7 @@ fn adder_tree(
     x: &[Wire],
     registers: &[bool],
     own_module: bool,
+    [stage, level]: [usize; 2],
 ) -> Wire {
     let (format, inputs) = (n.formats.q, x.len());
     let stages = registers.iter().filter(|r| **r).count();
@@ -54,12 +59,16 @@ fn adder_tree(
         let pairs = x.chunks_exact(2).map(|pair| [pair[0], pair[1]]);
         let mut sums = m.call_each("sum", MixedFunction::uniform(Operation::Add, format), pairs);
         sums.extend(x.chunks_exact(2).remainder());
+        show_sums(m, &sums[..inputs / 2], Number::Float(format), [stage, level]);
         if registers[0] {
             sums = m.registers("sum_q", &sums);
         }
         let y = match sums[..] {
             [sum] => sum,
-            _ => adder_tree(m, "rest", n, &sums, &registers[1..], registers[0]),
+            _ => {
+                let at = [stage + usize::from(registers[0]), level + 1];
+                adder_tree(m, "rest", n, &sums, &registers[1..], registers[0], at)
+            }
         };
         m.output("y", y)
     })

@@ -11,13 +11,13 @@
 //! A term is kept as a one's complement `x` and a carry `c`; its value is `x + c`. Negation and rounding then need no
 //! separate adder, because every adder of the tree has a free carry input.
 
-use super::plural;
 use super::term_sum::TermSum;
+use super::{plural, show_sums};
 use crate::arith::{canonical, unpack};
 use crate::attention::any_flag::AnyFlag;
 use crate::attention::delay::delay;
 use crate::attention::schedule::{FrontSchedule, dot_stages};
-use crate::rtl::{Module, Name, Pins, Tag, VectorFunction, VectorLeaf, Wire};
+use crate::rtl::{Module, Name, Number, Pins, Stage, Tag, VectorFunction, VectorLeaf, Wire, signed};
 use crate::word::{Word, bits_for, ones};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -135,6 +135,8 @@ pub fn fused_dot(
             c.push(term[1]);
             large.extend(term.get(2));
         }
+        m.stage(Stage::QueryAndKey);
+        m.signals(&x, term_number(n), "q[#] k[#] scale");
         let any = AnyFlag { count: large.len(), doc: "Some product of the dot product is too large." };
         let large = (!large.is_empty()).then(|| m.leaf(("any_oversize", 0), any, &large)[0]);
         let large = large.map(|large| delay(m, "late_oversize", large, dot_stages(n.tree_levels) as usize));
@@ -143,7 +145,8 @@ pub fn fused_dot(
             c = m.registers("c_q", &c);
         }
         // The first stage stays in the dot product's module.
-        let (total, carry) = term_tree(m, "tree", &x, &c, &schedule.stages(), false);
+        let at = [schedule.after_products.into(), 0];
+        let (total, carry) = term_tree(m, "tree", term_number(n), [&x, &c], &schedule.stages(), false, at);
         let total = delay(m, "late_total", total, schedule.delays);
         let carry = delay(m, "late_carry", carry, schedule.delays);
         CarrySum {
@@ -154,18 +157,24 @@ pub fn fused_dot(
     })
 }
 
+/// The format of a term or of a sum of terms.
+fn term_number(n: &Numerics) -> Number {
+    signed(if n.is_exact() { 0 } else { n.natural_fraction() + n.dot_guard })
+}
+
 /// Adds two terms `x + c` or more: each stage adds neighbours, two or four at a time. Builds one stage, and calls
 /// itself for the sums.
 ///
 /// `stages` gives for each stage its number of levels and whether its sums are registered. `own_module`: this stage is
-/// a module.
+/// a module. `number` is the format of `x`; the last argument gives the numbers of its stage and of the level before.
 fn term_tree(
     around: &mut Module,
     name: &str,
-    x: &[Wire],
-    c: &[Wire],
+    number: Number,
+    [x, c]: [&[Wire]; 2],
     stages: &[(u32, bool)],
     own_module: bool,
+    [stage, level]: [usize; 2],
 ) -> (Wire, Wire) {
     let (inputs, width) = (x.len(), x[0].width());
     let (levels, is_registered) = stages[0];
@@ -187,13 +196,19 @@ fn term_tree(
         let last = last.iter().map(|x| m.leaf(("last", 0), TermSum::new(inputs % radix, width, grown), x));
         added.extend(last);
         let [mut sums, mut carries] = [0, 1].map(|i| added.iter().map(|sum| sum[i]).collect::<Vec<Wire>>());
+        let at = [stage, level + levels as usize];
+        show_sums(m, &sums[..inputs / radix], number, at);
+        m.number_each(&sums, number);
         if is_registered {
             sums = m.registers("sum_q", &sums);
             carries = m.registers("carry_q", &carries);
         }
         let (total, carry) = match (&sums[..], &carries[..]) {
             (&[total], &[carry]) => (total, carry),
-            _ => term_tree(m, "rest", &sums, &carries, &stages[1..], true),
+            _ => {
+                let at = [stage + usize::from(is_registered), at[1]];
+                term_tree(m, "rest", number, [&sums, &carries], &stages[1..], true, at)
+            }
         };
         (m.output("y", total), m.output("carry", carry))
     })

@@ -26,6 +26,19 @@ pub mod special;
 pub mod sum;
 pub mod term_sum;
 
+use crate::rtl::{Module, Number, SHOWN_ELEMENTS, Stage, Wire};
+
+/// Rows for the sums of a level of an adder tree, of which the first is not folded away.
+fn show_sums(m: &mut Module, sums: &[Wire], number: Number, [stage, level]: [usize; 2]) {
+    m.stage(Stage::AdderTree);
+    m.number_each(sums, number);
+    for (i, &sum) in sums.iter().enumerate().take(SHOWN_ELEMENTS) {
+        m.fold((i > 0).then_some("More sums"));
+        m.show(sum, &format!("stage {stage}, level {level}, sum {i}"));
+    }
+    m.fold(None);
+}
+
 /// The plural ending of a noun after `count`.
 fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }

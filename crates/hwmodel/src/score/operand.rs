@@ -15,7 +15,7 @@ use crate::arith::normalise::normalise_within;
 use crate::arith::{canonical, unpack};
 use crate::attention::any_flag::AnyFlag;
 use crate::function;
-use crate::rtl::{Module, Name, Pins, Tag, VectorFunction, VectorLeaf, Wire};
+use crate::rtl::{Module, Name, Number, Pins, Tag, VectorFunction, VectorLeaf, Wire};
 use crate::word::{Word, bits_for, ones};
 use flashd_spec::format::{Format, Scale, ScaleFormat, Subnormals};
 use std::iter::repeat_n;
@@ -70,6 +70,7 @@ impl Operand {
                     m.call(("element", i), function, [element, significand, exponent])[0]
                 })
                 .collect();
+            m.number_each(&products, Number::Float(scale.product(format)));
             m.outputs("y", &products)
         })
     }

@@ -15,7 +15,7 @@ use crate::arith::signed::{shift_right_signed, signed_times};
 use crate::attention::delay::delay;
 use crate::attention::schedule::dot_stages;
 use crate::function;
-use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire};
+use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire, unsigned};
 use crate::word::{Word, bits_for, ones};
 use flashd_spec::format::{Format, Scale, ScaleFormat};
 use flashd_spec::numerics::{
@@ -237,6 +237,7 @@ pub(super) fn multiplier(
     let before = stages.min(1);
     let product = delay(m, "late_product", both[0], before);
     let [multiplier] = m.call("base_2", ScaleMultiplierFunction {}, [product]);
+    m.number(multiplier, unsigned(SCALE_PRODUCT_FRACTION));
     let multiplier = delay(m, "late_multiplier", multiplier, stages - before);
     let places = both.get(1).map(|&exponents| {
         let exponents = delay(m, "late_exponents", exponents, before);

@@ -10,7 +10,8 @@ use super::scaled::{ScaledScoreFunction, SignificandsFunction, multiplier, opera
 use crate::arith::signed::signed_times;
 use crate::attention::group::FlagOrFunction;
 use crate::function;
-use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire};
+use crate::rtl::Number::Float;
+use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire, signed};
 use crate::units::ScoreScaleFunction;
 use crate::word::{Word, bits_for, ones};
 use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION, NATURAL_SCORE_GUARD_BITS, Numerics};
@@ -116,32 +117,43 @@ pub fn score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[
         let scales = (n.is_exact() || n.has_significands()).then(|| multiplier(m, n, d, &q, &k));
         if let Some((multiplier, Some(places))) = scales {
             let sum = fused_dot(m, ("fused", 0), n, &q[..d], &k[..d]);
+            m.show(sum.total, "dot product q k");
+            m.show(("base_2", "multiplier"), "q scale, k scale, log2(e)");
             let function = ScaledScoreFunction { numerics: numerics() };
             let [score, saturated] = m.call("scaled", function, [sum.total, sum.carry, multiplier, places]);
-            return Scored::hand_out(m, score, saturated);
+            return Scored::hand_out(m, n, score, saturated);
         }
         let [q_operand, k_operand] = operands(n, d);
         let (q, k) = (q_operand.products(m, ("q_scaled", 0), &q), k_operand.products(m, ("k_scaled", 0), &k));
         let sum = fused_dot(m, ("fused", 0), n, &q, &k);
+        m.show(sum.total, "dot product q k scale");
         let function = TotalToScoreFunction { numerics: numerics() };
         let sum: Vec<Wire> = [sum.total, sum.carry].into_iter().chain(sum.large).collect();
         let natural = m.leaf(("exact", 0), VectorLeaf::new(function), &sum);
         let [natural, beyond] = [natural[0], natural[1]];
+        m.number(natural, signed(n.natural_fraction()));
         let [score, saturated] = match scales {
             Some((multiplier, _)) => {
                 m.call("scaled", SignificandsFunction { numerics: numerics() }, [natural, multiplier])
             }
             None => m.call("base_2", BaseTwoFunction { numerics: numerics() }, [natural]),
         };
+        match scales {
+            Some(_) => m.show(("base_2", "multiplier"), "significands of scales, log2(e)"),
+            None => m.show(("base_2", "natural"), "score, natural units"),
+        }
         let [saturated] = m.call("saturates", FlagOrFunction {}, [beyond, saturated]);
-        Scored::hand_out(m, score, saturated)
+        Scored::hand_out(m, n, score, saturated)
     })
 }
 
 impl Scored {
     /// Declares the outputs of the score unit.
-    fn hand_out(m: &mut Module, score: Wire, saturated: Wire) -> Scored {
-        Scored { score: m.output("score", score), saturated: Some(m.output("saturated", saturated)) }
+    fn hand_out(m: &mut Module, n: &Numerics, score: Wire, saturated: Wire) -> Scored {
+        m.number(score, signed(n.score_fraction));
+        let outside = m.output("score", score);
+        m.show("score", "score s, log2 units");
+        Scored { score: outside, saturated: Some(m.output("saturated", saturated)) }
     }
 }
 
@@ -153,6 +165,10 @@ pub fn format_score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire]
         let (q, k) = (m.inputs("q", &q[..d]), m.inputs("k", &k[..d]));
         let dot = dot_product(m, "dot", n, &q, &k);
         let [score] = m.call("scale", ScoreScaleFunction { numerics: n.clone() }, [dot]);
-        Scored { score: m.output("score", score), saturated: None }
+        m.number(score, Float(n.formats.q));
+        m.show(dot, "dot product q k");
+        let outside = m.output("score", score);
+        m.show("score", "score s");
+        Scored { score: outside, saturated: None }
     })
 }

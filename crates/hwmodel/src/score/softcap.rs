@@ -6,7 +6,7 @@
 use super::score::Scored;
 use crate::attention::delay::delay;
 use crate::function;
-use crate::rtl::{Module, Tag};
+use crate::rtl::{Module, Tag, signed};
 use crate::word::{bits_for, index_bits};
 use flashd_spec::pwl::softcap::{GUARD_BITS, Softcap};
 use std::sync::Arc;
@@ -75,6 +75,9 @@ pub fn capped_score(around: &mut Module, table: &Arc<Softcap>, score: Scored) ->
         let score_q = delay(m, "late_score", score, 1);
         let saturated = saturated.map(|saturated| delay(m, "late_saturated", saturated, 1));
         let [capped] = m.call("softcap", SoftcapFunction { table: table.clone() }, [score_q]);
-        Scored { score: m.output("capped", capped), saturated: m.optional_output("saturated", saturated) }
+        m.number(capped, signed(table.fraction));
+        let score = m.output("capped", capped);
+        m.show("capped", "score with its cap, log2 units");
+        Scored { score, saturated: m.optional_output("saturated", saturated) }
     })
 }

@@ -5,7 +5,7 @@ use crate::arith::unpack;
 use crate::attention::factor::FactorForm;
 use crate::attention::partial::{restore_ports, restored};
 use crate::function;
-use crate::rtl::{Module, Tag, Wire};
+use crate::rtl::{Module, Quantity, Stage, Tag, Wire, signed, unsigned};
 use crate::word::{Word, index_bits};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -126,9 +126,16 @@ pub fn running_sum(
         let [sum] = m.call("sum", function, [sum_q, e, moved, first]);
         let function = SumReciprocalFunction { numerics: n.clone(), bits };
         let [r, right] = m.call("reciprocal", function, [sum_q, finish]);
+        m.stage(Stage::Score(2));
+        m.signal(sum_q, unsigned(n.state_fraction), "running sum l");
+        m.signal(sum, unsigned(n.state_fraction), "next l");
+        m.stage(Stage::Score(3));
+        m.show(("reciprocal", "sum"), "sum l");
+        m.number(r, unsigned(n.reciprocal.table.value_fraction));
+        m.number(right, signed(0));
         let sum = restored(m, sum, restore);
         m.next(sum_q, sum);
-        m.watch_each([("sum", sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
+        m.watch_each([(Quantity::Sum, sum_q), (Quantity::Reciprocal, r), (Quantity::Right, right)]);
         let o_l = restore.map(|_| m.outputs("o_l", &[sum_q])[0]);
         (m.output_each([("r", r), ("right", right)]), o_l)
     })

@@ -11,7 +11,7 @@ use crate::attention::delay::{delay, late_flag};
 use crate::attention::ports::{CoreInputs, CoreOutputs, OpenInputs};
 use crate::attention::signals::Signals;
 use crate::catalogue::core;
-use crate::rtl::{Circuit, Module, Tag, Wire};
+use crate::rtl::{Circuit, Module, Number, Stage, Tag, Wire};
 use flashd_spec::config::{ConfigError, MERGE_CYCLES, SplitConfig};
 use flashd_spec::numerics::Numerics;
 use flashd_spec::ports::Port;
@@ -99,8 +99,21 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         o_overflow.map(|overflow| m.output("o_overflow", overflow));
         scalar_outputs(m, "o_", &o_scalars);
         m.outputs("o_state", &o_state);
+        m.number_each(&o, Number::Float(n.formats.o));
+        show_ports(m, config);
     });
     Ok(bench.into_circuit())
+}
+
+/// Rows for control in the order of the protocol, then for the first elements of vectors, of keys in each part.
+fn show_ports(m: &mut Module, config: &SplitConfig) {
+    use Port::*;
+    m.stage(Stage::Ports);
+    m.show_port("clk", 0);
+    let control = [Rst, QValid, KValid, KLast, VStep, OValid, OInvalid, KMask, Q];
+    control.into_iter().for_each(|port| m.show_port(port.name(), 0));
+    (0..config.parts).for_each(|part| m.show_port(K.name(), part * config.core.port_words().k));
+    m.show_port(O.name(), 0);
 }
 
 /// The cores, one for each part. None is restored from a partial result.

@@ -16,7 +16,7 @@ use super::values::{Permit, ValueOutputs, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::attention::ports::CoreInputs;
 use crate::catalogue::v_step_latency;
-use crate::rtl::{Circuit, Module, Tag, Wire};
+use crate::rtl::{Circuit, Module, Role, Stage, Tag, Wire};
 use flashd_spec::config::{Carried, ConfigError, Values, WrapperConfig};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -208,6 +208,29 @@ fn wrapper(m: &mut Module, config: &WrapperConfig, n: &Arc<Numerics>, shapes: &S
     m.drive_all(&events.error, &[&queries.error, &keys.error, &values.error, of_states].concat());
     let occurs: Vec<Wire> = [keys.taken].into_iter().chain(counted).chain(request_stall).collect();
     m.drive_all(&events.occurs, &occurs);
+    show_streams(m, requests.is_some());
+}
+
+/// Rows for the handshakes in the order of the packets, and for the array's clock enable.
+fn show_streams(m: &mut Module, has_requests: bool) {
+    m.stage(Stage::Streams);
+    m.show_port("aclk", 0);
+    m.show_role(Role::NoReset, "aresetn", "aresetn");
+    let mut show = |stream: &str, pins: &[&str]| {
+        pins.iter().for_each(|pin| m.show_port(&format!("{stream}_{pin}"), 0));
+    };
+    show("s_axis_q", &["tvalid", "tready", "tlast"]);
+    show("s_axis_k", &["tvalid", "tready", "tlast"]);
+    if has_requests {
+        show("m_axis_vreq", &["tvalid", "tready"]);
+    }
+    show("s_axis_v", &["tvalid", "tready"]);
+    show("m_axis_o", &["tvalid", "tready", "tlast"]);
+    m.show_role(Role::Moves, ("gate", "enable"), "the array moves");
+    if has_requests {
+        m.show_port("m_axis_vreq_tdata", 0);
+    }
+    m.show_port("m_axis_o_tuser", 0);
 }
 
 fn streams_in(

@@ -16,6 +16,7 @@ mod partial;
 mod ports;
 mod prefix;
 mod schedule;
+mod signals;
 mod softcap;
 mod structure;
 mod tables;

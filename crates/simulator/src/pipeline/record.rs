@@ -1,7 +1,8 @@
 //! When keys are offered and taken, and when nothing moves.
 
 use crate::bench::{Cycle, Observer};
-use crate::wave::signals::{ARRAY, MOVES, nets_of};
+use crate::wave::signals::nets_of;
+use flashd_hwmodel::rtl::Role;
 use flashd_spec::config::{ConfigError, WrapperConfig};
 use flashd_spec::ports::Port;
 use std::io::Result;
@@ -70,10 +71,9 @@ impl PipelineRecorder {
     /// # Errors
     /// If the configuration is not valid.
     pub fn for_wrapper(config: &WrapperConfig) -> std::result::Result<PipelineRecorder, ConfigError> {
-        // Made for its names alone: the design that runs has the same nets.
+        // Made for its table of signals alone: the design that runs has the same nets.
         let design = flashd_hwmodel::wrapper::build(config)?;
-        let [valid, ready] = ["k_valid", "k_ready"].map(|port| format!("{ARRAY}{port}"));
-        let nets = nets_of(&config.name(), &design, ["aresetn", MOVES, &valid, &ready]);
+        let nets = nets_of(&design, [Role::NoReset, Role::Moves, Role::KeyValid, Role::KeyReady]);
         Ok(PipelineRecorder { wrapper: Some(nets), ..PipelineRecorder::default() })
     }
 

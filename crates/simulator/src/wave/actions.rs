@@ -1,8 +1,9 @@
 //! The action of a step in a stage, as an enumeration next to the bit of an update.
 
-use super::layout::{Group, is_update};
+use super::layout::Group;
 use super::signals::Signal;
 use super::sink::Names;
+use flashd_hwmodel::rtl::Role;
 use std::collections::HashMap;
 
 /// The name of the variable, in the scope of the bit.
@@ -42,13 +43,12 @@ pub(super) fn actions(signals: &[Signal], layout: &[Group]) -> HashMap<usize, Fl
     let places: HashMap<&str, usize> = signals.iter().enumerate().map(|(i, s)| (s.below_top(), i)).collect();
     let mut actions = HashMap::new();
     for group in layout {
-        let place = |is_it: &dyn Fn(&str) -> bool| {
-            let row = group.rows.iter().find(|row| is_it(&row.label))?;
+        let place = |role| {
+            let row = group.rows.iter().find(|row| row.role == Some(role))?;
             places.get(row.path.as_str()).copied()
         };
-        let flags =
-            [place(&|label| label == "valid"), place(&|label| label == "first key"), place(&is_update)];
-        if let [Some(valid), Some(first), Some(update)] = flags {
+        if let [Some(valid), Some(first), Some(update)] = [Role::Valid, Role::First, Role::Update].map(place)
+        {
             let net = |place: usize| signals[place].net;
             actions.insert(update, Flags { valid: net(valid), first: net(first), update: net(update) });
         }

@@ -7,12 +7,10 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `signals` | the buses of a design, in the order of RustHDL's probe, each with its net |
-//! | `numbers` | which of them carry numbers, and how these read |
+//! | `signals` | the buses of a design, in the order of RustHDL's probe, each with its net and its number |
 //! | `actions` | the action of a step in a stage, as an enumeration |
 //! | `layout` | the stages as the save file shows them, which is also the default selection |
 //! | `select` | patterns |
-//! | `design` | the signals of a core, or of a machine made of cores |
 //! | `recorder` | which nets change when |
 //! | `sink` | the interface of wave formats |
 //! | `format`, `vcd`, `fst` | the formats |
@@ -20,16 +18,16 @@
 //! | `variants` | every kind of core, for the tests |
 
 mod actions;
-mod design;
 mod format;
 mod fst;
 mod gtkw;
 mod layout;
-mod numbers;
 mod recorder;
 mod select;
 pub(crate) mod signals;
 mod sink;
+#[cfg(test)]
+mod tests;
 #[cfg(test)]
 mod variants;
 mod vcd;
@@ -42,9 +40,8 @@ use crate::running::Running;
 use flashd_files::AtomicFile;
 use flashd_spec::config::ConfigError;
 use flashd_spec::machine::Machine;
-use numbers::{Numbers, Reading};
 use recorder::Recorder;
-use signals::Signal;
+use signals::{Reading, Signal};
 use std::io::{Result as IoResult, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -165,12 +162,9 @@ impl WaveWriter {
             return Err(WaveError::Window { from: options.from, to });
         }
         let name = machine.name();
-        let signals = design::signals(&machine)?;
-        let layout = design::layout(&machine);
-        let numbers = Numbers::new(machine.core());
-        let chosen = complete(options.signals.choose(&signals, &layout)?, &signals, &numbers);
-        let recorded =
-            (0..signals.len()).filter(|i| chosen[*i]).map(|i| recorded(&signals, i, &numbers)).collect();
+        let (signals, layout) = signals_and_layout(&machine)?;
+        let chosen = complete(options.signals.choose(&signals, &layout)?, &signals);
+        let recorded = (0..signals.len()).filter(|i| chosen[*i]).map(|i| recorded(&signals, i)).collect();
         let comment = format!("{name}: one cycle is {PERIOD_NS} ns, cycle n begins at {PERIOD_NS} n ns");
         let io = |source| WaveError::Io { path: path.into(), source };
         let file = AtomicFile::create(path).map_err(io)?;
@@ -183,7 +177,7 @@ impl WaveWriter {
         };
         let sink = file.handle().and_then(|file| format.start(file, &comment)).map_err(io)?;
         let actions = actions::actions(&signals, &layout);
-        let recorder = Recorder::new(sink, &signals, &chosen, &numbers, &actions).map_err(io)?;
+        let recorder = Recorder::new(sink, &signals, &chosen, &actions).map_err(io)?;
         Ok(WaveWriter {
             wave: path.into(),
             options,
@@ -262,13 +256,20 @@ fn file_name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
+/// The signals and the stages of a machine, from a design that is built for this alone: the run's design does not exist yet, and has the
+/// same signals in the same order.
+fn signals_and_layout(machine: &Machine) -> Result<(Vec<Signal>, Vec<layout::Group>), ConfigError> {
+    let design = flashd_hwmodel::build(machine)?;
+    let signals = signals::list(&machine.name(), &design);
+    let layout = layout::stages(machine, &design, &signals);
+    Ok((signals, layout))
+}
+
 /// Adds signals that every wave needs: the clock, and buses that the decimal value of another bus depends on.
-fn complete(mut chosen: Vec<bool>, signals: &[Signal], numbers: &Numbers) -> Vec<bool> {
+fn complete(mut chosen: Vec<bool>, signals: &[Signal]) -> Vec<bool> {
     for i in 0..signals.len() {
-        let needs_the_one_before =
-            chosen[i] && numbers.beside(signals, i).is_some_and(|b| matches!(b.reading, Reading::Weight(_)));
-        if needs_the_one_before {
-            chosen[i - 1] = true;
+        if let (true, Some(Reading::Weight(.., w))) = (chosen[i], signals[i].reading) {
+            chosen[w] = true;
         }
         chosen[i] |= signals[i].is_top_clock();
     }
@@ -276,11 +277,11 @@ fn complete(mut chosen: Vec<bool>, signals: &[Signal], numbers: &Numbers) -> Vec
 }
 
 /// Signal `i` as the save file needs it.
-fn recorded(signals: &[Signal], i: usize, numbers: &Numbers) -> gtkw::Recorded {
+fn recorded(signals: &[Signal], i: usize) -> gtkw::Recorded {
     let path = signals[i].below_top();
-    let number = numbers.beside(signals, i).map(|beside| match path.rsplit_once('.') {
-        Some((scope, _)) => format!("{scope}.{}", beside.name),
-        None => beside.name,
+    let number = signals[i].number_name().map(|name| match path.rsplit_once('.') {
+        Some((scope, _)) => format!("{scope}.{name}"),
+        None => name,
     });
     gtkw::Recorded { position: i, path: path.to_string(), width: signals[i].width, number }
 }

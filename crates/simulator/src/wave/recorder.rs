@@ -5,8 +5,7 @@
 
 use super::PERIOD_NS;
 use super::actions::{ACTIONS, Flags, NAME};
-use super::numbers::{Numbers, Reading};
-use super::signals::Signal;
+use super::signals::{Reading, Signal};
 use super::sink::{Column, Cycles, Kind, Sink, Variable};
 use flashd_spec::bits::ones;
 use std::collections::HashMap;
@@ -98,7 +97,7 @@ impl Declared {
     /// Whether a signal of the same net is the same in the file: bits, and number if both have one. A number that also depends on
     /// another bus is its own.
     fn is_also(&self, known: usize, width: u32, reading: Option<Reading>) -> bool {
-        let own = |reading: Option<Reading>| !matches!(reading, Some(Reading::Weight(_)));
+        let own = |reading: Option<Reading>| !matches!(reading, Some(Reading::Weight(..)));
         let Channel { bits, number, .. } = &self.channels[known];
         let known = number.map(|(_, reading)| reading);
         self.columns[*bits].kind == Kind::Bits(width)
@@ -115,14 +114,12 @@ impl Declared {
     }
 
     /// Declares a signal and its number.
-    fn signal(&mut self, signals: &[Signal], position: usize, name: &str, numbers: &Numbers) -> Result<()> {
-        let Signal { width, net, .. } = signals[position];
+    fn signal(&mut self, signals: &[Signal], position: usize, name: &str) -> Result<()> {
+        let Signal { width, net, reading, .. } = signals[position];
         if signals[position].is_clock() {
             self.clock = Some(self.sink.wire(name, 1, self.clock)?);
             return Ok(());
         }
-        let beside = numbers.beside(signals, position);
-        let reading = beside.as_ref().map(|beside| beside.reading);
         let known = self.nets.get(&net).copied().filter(|known| self.is_also(*known, width, reading));
         let place = match known {
             Some(known) => {
@@ -133,25 +130,22 @@ impl Declared {
             }
             None => {
                 let id = self.sink.wire(name, width, None)?;
-                // The bus before it is always recorded with it.
-                let before = match reading {
-                    Some(Reading::Weight(_)) => position.checked_sub(1).map(|before| &signals[before]),
-                    _ => None,
-                };
-                let source = match before {
-                    Some(before) => Source::BitAnd(self.read(net), self.read(before.net), ones(before.width)),
-                    None => Source::Net(self.read(net), ones(width)),
+                let source = match reading {
+                    Some(Reading::Weight(_, width, w)) => {
+                        Source::BitAnd(self.read(net), self.read(signals[w].net), ones(width))
+                    }
+                    _ => Source::Net(self.read(net), ones(width)),
                 };
                 let place = self.channel(source, vec![position], width, id);
                 self.nets.insert(net, place);
                 place
             }
         };
-        if let Some(beside) = beside {
+        if let (Some(reading), Some(name)) = (reading, signals[position].number_name()) {
             let known = self.channels[place].number.map(|(column, _)| column);
-            let number = self.sink.real(&beside.name, known.map(|column| self.columns[column].variable))?;
+            let number = self.sink.real(&name, known.map(|column| self.columns[column].variable))?;
             let column = known.unwrap_or_else(|| self.column(number, Kind::Real));
-            self.channels[place].number = Some((column, beside.reading));
+            self.channels[place].number = Some((column, reading));
         }
         Ok(())
     }
@@ -179,7 +173,6 @@ impl Recorder {
         sink: Box<dyn Sink>,
         signals: &[Signal],
         chosen: &[bool],
-        numbers: &Numbers,
         actions: &HashMap<usize, Flags>,
     ) -> Result<Recorder> {
         let mut all = Declared {
@@ -203,7 +196,7 @@ impl Recorder {
                 all.sink.scope(scope)?;
             }
             open = scopes;
-            all.signal(signals, position, name, numbers)?;
+            all.signal(signals, position, name)?;
             if let Some(&flags) = actions.get(&position) {
                 let id = all.sink.named(NAME, &ACTIONS)?;
                 let flags = flags.map(|net| all.read(net));
@@ -358,10 +351,10 @@ impl Channel {
             let values = &mut columns[column].changes;
             values.clear();
             match reading {
-                Reading::Own(number) => {
-                    values.extend(recorded.iter().map(|&(at, bits)| (at, number.value(bits).to_bits())));
+                Reading::Own(..) => {
+                    values.extend(recorded.iter().map(|&(at, bits)| (at, reading.value(bits, 0).to_bits())));
                 }
-                Reading::Weight(_) => values.extend(
+                Reading::Weight(..) => values.extend(
                     recorded.iter().map(|&(at, bits)| (at, reading.value(bits & 1, bits >> 1).to_bits())),
                 ),
             }
@@ -372,7 +365,7 @@ impl Channel {
         }
         let bits = &mut columns[self.bits].changes;
         match self.number {
-            Some((_, Reading::Weight(_))) => {
+            Some((_, Reading::Weight(..))) => {
                 bits.clear();
                 let own = recorded.iter().map(|&(at, bits)| (at, bits & 1));
                 bits.extend(own.filter(|&(_, bit)| self.bit.replace(bit) != Some(bit)));

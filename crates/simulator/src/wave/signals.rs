@@ -2,8 +2,10 @@
 //!
 //! A signal is a name for a net of the design. Recording reads the net; unrecorded signals cost nothing.
 
-use flashd_hwmodel::rtl::{Block, Circuit, Probe};
+use super::NUMBER_SUFFIX;
+use flashd_hwmodel::rtl::{Block, Circuit, Number, Probe, Role, readable};
 use rust_hdl::core::prelude::Atom;
+use std::collections::HashMap;
 
 /// One bus of the design.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,19 +16,44 @@ pub(super) struct Signal {
     pub width: u32,
     /// The net that it shows.
     pub net: u32,
-    /// Start of the part of the path below the core; `None` outside cores.
-    core: Option<usize>,
+    /// The decimal value next to it.
+    pub reading: Option<Reading>,
+}
+
+/// Where a decimal value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// From the bus itself, of this width.
+    Own(Number, u32),
+    /// FLASH-D's weight w. Another bus, of this width and at this place among the signals, carries the smaller one of `w` and
+    /// `1 - w`; this bit is 1 if that is `1 - w`.
+    Weight(Number, u32, usize),
+}
+
+impl Reading {
+    /// The decimal value, from the bits of the bus and of the other one.
+    pub(super) fn value(self, bits: u64, other: u64) -> f64 {
+        match self {
+            Reading::Own(number, width) => number.value(bits, width),
+            Reading::Weight(number, width, _) if bits != 0 => 1.0 - number.value(other, width),
+            Reading::Weight(number, width, _) => number.value(other, width),
+        }
+    }
 }
 
 impl Signal {
+    /// The name of the variable with the decimal value.
+    pub(super) fn number_name(&self) -> Option<String> {
+        let name = match self.reading? {
+            Reading::Own(..) => self.path.rsplit('.').next().unwrap_or_default(),
+            Reading::Weight(..) => "weight",
+        };
+        Some(format!("{name}{NUMBER_SUFFIX}"))
+    }
+
     /// The path below the design: `weight.score.score`, or `core_0.weight.score.score` of an array.
     pub(super) fn below_top(&self) -> &str {
         self.path.split_once('.').map_or(&self.path, |(_, rest)| rest)
-    }
-
-    /// The path below its core: `weight.score.score`. Port elements of machines made of cores count as a core's.
-    pub(super) fn in_core(&self) -> Option<&str> {
-        self.core.map(|from| &self.path[from..])
     }
 
     /// Every module's clock is the design's, also in modules that a wrapper freezes: in the Verilog their registers have an
@@ -41,72 +68,41 @@ impl Signal {
     }
 }
 
-/// Lists the signals of a core that is called `name`.
+/// Lists the signals of a design that is called `name`.
 pub(super) fn list(name: &str, design: &Circuit) -> Vec<Signal> {
-    let mut signals = all(name, design);
-    signals.iter_mut().for_each(|signal| signal.core = Some(name.len() + 1));
-    signals
-}
-
-/// Lists the signals of something that is made of cores.
-pub(super) fn list_with_cores(name: &str, design: &Circuit) -> Vec<Signal> {
-    let mut signals = all(name, design);
-    for signal in &mut signals {
-        let below = signal.below_top();
-        let below = below.strip_prefix(ARRAY).unwrap_or(below);
-        let from = signal.path.len() - below.len();
-        let of_vector = |name: &str| {
-            name.rsplit_once('_').is_some_and(|(vector, index)| {
-                VECTORS.contains(&vector) && index.bytes().all(|b| b.is_ascii_digit())
-            })
-        };
-        signal.core = match below.split_once('.') {
-            Some((scope, _)) if scope.starts_with(CORE) => Some(from + scope.len() + 1),
-            Some(_) => None,
-            None => of_vector(below).then_some(from),
-        };
+    let mut walk = List { scope: String::new(), numbers: design.numbers(), signals: Vec::new() };
+    design.accept(name, &mut walk);
+    let mut signals = walk.signals;
+    for paths in design.weights() {
+        let [side, w] = paths.map(|path| signals.iter().position(|signal| signal.below_top() == path));
+        if let (Some(side), Some(w)) = (side, w)
+            && let Some(Reading::Own(number, width)) = signals[w].reading
+        {
+            signals[side].reading = Some(Reading::Weight(number, width, w));
+        }
     }
     signals
 }
 
-/// Ports whose elements are numbers as at a core.
-const VECTORS: [&str; 4] = ["q", "k", "v", "o"];
-
-/// Prefix of names inside a wrapper's array.
-pub(crate) const ARRAY: &str = "array.";
-/// In a wrapper: whether the array moves in this cycle. Else everything in it stays.
-pub(crate) const MOVES: &str = "gate.enable";
-
-/// The nets of signals by their paths below a design.
+/// The nets of the signals with these roles.
 ///
 /// # Panics
-/// If there is no such signal.
-pub(crate) fn nets_of<const N: usize>(name: &str, design: &Circuit, paths: [&str; N]) -> [u32; N] {
-    let signals = all(name, design);
-    paths.map(|path| {
-        let found = signals.iter().find(|signal| signal.below_top() == path);
-        found.unwrap_or_else(|| panic!("{name} has no signal {path}")).net
+/// If the design has none of a role.
+pub(crate) fn nets_of<const N: usize>(design: &Circuit, roles: [Role; N]) -> [u32; N] {
+    let signals = list(design.name(), design);
+    roles.map(|role| {
+        let mut rows = design.signals().iter();
+        let row = rows.find(|row| row.role == Some(role));
+        let signal = row.and_then(|row| signals.iter().find(|signal| signal.below_top() == row.path));
+        signal.unwrap_or_else(|| panic!("{} has no signal for {role:?}", design.name())).net
     })
-}
-
-/// Prefix of the names of cores in machines made of cores, followed by the place.
-pub(super) const CORE: &str = "core_";
-
-fn all(name: &str, design: &Circuit) -> Vec<Signal> {
-    let mut walk = List { scope: String::new(), signals: Vec::new() };
-    design.accept(name, &mut walk);
-    walk.signals
 }
 
 struct List {
     scope: String,
+    /// The format of the number on each net.
+    numbers: HashMap<u32, Number>,
     signals: Vec<Signal>,
-}
-
-/// RustHDL calls element 3 of a vector `x$3`. It becomes `x_3`, as in the emitted Verilog's instances:
-/// GTKWave takes `x[3]` for bit 3 of a bus `x`.
-fn readable(name: &str) -> String {
-    name.replace('$', "_")
 }
 
 impl Probe for List {
@@ -122,7 +118,9 @@ impl Probe for List {
         if name != "gated" {
             let path = format!("{}.{}", self.scope, readable(name));
             let (width, net) = (signal.bits() as u32, signal.id() as u32);
-            self.signals.push(Signal { path, width, net, core: None });
+            let number = self.numbers.get(&net).filter(|number| width > 1 && **number != Number::Bits);
+            let reading = number.map(|&number| Reading::Own(number, width));
+            self.signals.push(Signal { path, width, net, reading });
         }
     }
 

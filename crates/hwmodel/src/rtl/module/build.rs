@@ -1,6 +1,7 @@
 //! Makes a [`Structure`] from a description.
 
 use super::{Driver, Module};
+use crate::rtl::signal::Signal;
 use crate::rtl::structure::{Kind, Node, Port, Structure};
 use crate::rtl::{Circuit, Watched};
 use std::sync::Arc;
@@ -13,13 +14,14 @@ pub(super) struct Built {
     /// Those of its outputs.
     pub(super) outputs: Vec<u32>,
     pub(super) watches: Vec<Watched>,
+    pub(super) signals: Vec<Signal>,
 }
 
 impl Module {
     /// The bench itself as a circuit.
     pub(in crate::rtl) fn into_parts(self) -> Circuit {
         let built = self.build();
-        Circuit::of(built.structure, built.watches)
+        Circuit::of(built.structure, built.watches, built.signals)
     }
 
     pub(super) fn build(mut self) -> Built {
@@ -34,6 +36,7 @@ impl Module {
         let mut ports: Vec<Port> = self.ports.drain(..).map(|declared| declared.port).collect();
         ports.iter_mut().flat_map(|port| &mut port.slots).for_each(to);
         self.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut()).for_each(to);
+        self.numbers.iter_mut().for_each(|(slot, _)| to(slot));
         for watched in self.watches.iter_mut().filter(|watched| watched.path.is_empty()) {
             to(&mut watched.slot);
         }
@@ -50,8 +53,11 @@ impl Module {
             clock: self.clock.and_then(|clock| ports.iter().position(|port| port.name == clock)),
             ports,
             widths: self.slots.iter().map(|slot| slot.width).collect(),
+            numbers: self.numbers,
+            weights: self.weights,
         };
-        Built { structure: Arc::new(structure), inputs, outputs, watches: self.watches }
+        let (watches, signals) = (self.watches, self.signals);
+        Built { structure: Arc::new(structure), inputs, outputs, watches, signals }
     }
 
     /// Sorts the parts by their places, and the elements of a vector with a reserved place by their numbers.
@@ -69,7 +75,7 @@ impl Module {
     }
 
     /// The slot at the end of a chain of drivers.
-    fn resolve(&self, slot: u32) -> u32 {
+    pub(super) fn resolve(&self, slot: u32) -> u32 {
         let mut at = slot;
         for _ in 0..=self.slots.len() {
             match self.slots[at as usize].driver {

@@ -1,6 +1,8 @@
 //! Vectors of instances: what is alike is described once.
 
+use super::signals::part_name;
 use super::{Driver, Module, Name, Wire};
+use crate::rtl::signal::Signal;
 use crate::rtl::structure::{Kind, Node, Structure};
 use crate::rtl::{Tag, Watched};
 use std::sync::Arc;
@@ -94,6 +96,7 @@ struct Pattern<O> {
     node: Node,
     structure: Arc<Structure>,
     watches: Vec<Watched>,
+    signals: Vec<Signal>,
     /// The slot of the reset.
     reset: u32,
     /// The widths of the outputs in the order of their slots.
@@ -104,7 +107,8 @@ struct Pattern<O> {
 
 impl Module {
     /// Adds a vector of parts, a module each; part i is given `inputs[i]`. `body` describes a part as it would in this module: it adds one
-    /// part of the name it gets. It runs once for all parts whose wires have the same widths, and these share the description.
+    /// part of the name it gets. It runs once for all parts whose wires have the same widths, and these share the description. The first part
+    /// has its rows; of the next few only those whose text has the number of the part, `#`.
     ///
     /// # Panics
     /// If `body` adds anything but one module.
@@ -139,7 +143,7 @@ impl Module {
                 Some(same) => pattern.insert(same),
                 None => pattern.insert(self.pattern(name, i, &inputs, widths, &mut body)),
             };
-            instances.push(self.instance((name, i).into(), pattern, &given));
+            instances.push(self.instance((name, i).into(), i == first, pattern, &given));
         }
         instances
     }
@@ -153,6 +157,7 @@ impl Module {
         body: &mut impl FnMut(&mut Module, Name, &I) -> O,
     ) -> Pattern<O> {
         let mut bench = Module::new(Tag::module(self.tag.name.clone(), ""), None);
+        bench.place = self.place;
         if self.clock.is_some() {
             bench.clock();
         }
@@ -166,7 +171,8 @@ impl Module {
             (Some(node), 0) if node.outputs.len() == handed_out.len() => match &node.kind {
                 Kind::Module(structure) => {
                     let structure = structure.clone();
-                    Pattern { widths, node, structure, watches: bench.watches, reset, handed_out, result }
+                    let (watches, signals) = (bench.watches, bench.signals);
+                    Pattern { widths, node, structure, watches, signals, reset, handed_out, result }
                 }
                 _ => panic!("{}: {name} is no module", self.tag.name),
             },
@@ -174,8 +180,8 @@ impl Module {
         }
     }
 
-    fn instance<O: Wires>(&mut self, name: Name, pattern: &Pattern<O>, given: &[Wire]) -> O {
-        let Pattern { node, structure, watches, reset, handed_out, result, .. } = pattern;
+    fn instance<O: Wires>(&mut self, name: Name, first: bool, pattern: &Pattern<O>, given: &[Wire]) -> O {
+        let Pattern { node, structure, watches, signals, reset, handed_out, result, .. } = pattern;
         // From slots of the bench to those of this module. Nothing reads the bench's clock.
         let mut slots = vec![u32::MAX; *reset as usize];
         slots.push(self.reset.map_or(u32::MAX, |reset| reset.slot));
@@ -190,6 +196,10 @@ impl Module {
             }
             watched
         }));
+        let described = part_name(&Name { base: node.name.clone(), index: node.index });
+        let (part, index) = (part_name(&name), name.index.unwrap_or(0));
+        let of_instance = |signal: Signal| signal.of_instance([&described, &part], first, index);
+        self.signals.extend(signals.iter().cloned().filter_map(of_instance));
         let all = |slots: &[u32]| slots.iter().map(|&slot| here(slot)).collect();
         self.add_node(name, Kind::Module(structure.clone()), all(&node.inputs), all(&node.outputs));
         result.map(&mut |wire| Wire { module: self.id, slot: here(wire.slot), ..wire })

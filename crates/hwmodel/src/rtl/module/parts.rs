@@ -1,6 +1,7 @@
 //! The contents of a module: leaves, registers, clock gates and inner modules.
 
 use super::build::Built;
+use super::signals::part_name;
 use super::{Around, Driver, Module, Name, Wire};
 use crate::rtl::leaf::{Function, FunctionLeaf, Leaf, Pins};
 use crate::rtl::structure::{Kind, Node, Register};
@@ -176,6 +177,7 @@ impl Module {
     /// A part that is itself a module. `body` describes it: it declares inputs, adds parts and hands out outputs.
     pub fn part<R>(&mut self, name: impl Into<Name>, tag: Tag, body: impl FnOnce(&mut Module) -> R) -> R {
         let mut part = self.begin_part(tag);
+        part.place = self.place;
         let result = body(&mut part);
         self.end_part(name.into(), part);
         result
@@ -191,7 +193,7 @@ impl Module {
         // In the order of the calls of output, which may differ from port order.
         let widths = part.around.as_mut().map(|around| std::mem::take(&mut around.outputs));
         widths.into_iter().flatten().for_each(|width| _ = self.slot(width, Driver::Own));
-        let Built { structure, inputs, outputs, watches } = part.build();
+        let Built { structure, inputs, outputs, watches, signals } = part.build();
         assert!(
             structure.clock.is_none() || self.clock.is_some(),
             "{}: {} needs a clock, and there is none",
@@ -206,6 +208,8 @@ impl Module {
                 watched
             }
         }));
+        let around = part_name(&name);
+        self.signals.extend(signals.into_iter().map(|signal| signal.of_part(&around)));
         self.add_node(name, Kind::Module(structure), inputs, outputs);
     }
 
