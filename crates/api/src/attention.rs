@@ -9,7 +9,6 @@ use flashd_simulator::{
 use flashd_spec::config::{Lengths, too_long};
 use flashd_workload::{
     AskedVisible, Attention, Bias, CausalAlign, Scaling, ScoreScale, Source, TensorScale, Visible,
-    v_candidates,
 };
 use rayon::prelude::*;
 use std::ops::Range;
@@ -304,13 +303,8 @@ impl Core {
         })
     }
 
-    fn head(
-        &self,
-        operands: &Operands,
-        head: usize,
-        settings: &Settings,
-        watch: &Watch,
-    ) -> Result<(Vec<f32>, HeadRun), Error> {
+    /// A head with its settings.
+    fn scenario(&self, operands: &Operands, head: usize, settings: &Settings) -> Result<Scenario, Error> {
         let [heads, key_heads, queries, keys] = operands.shape;
         let Lengths { k: d, v: dv } = self.config().lengths();
         let mut visible = settings.visible(self, head, operands.shape)?;
@@ -328,11 +322,8 @@ impl Core {
             )
         };
         let bias = settings.bias(self, head, operands.shape, visible.ranges(&attention), &mut visible)?;
-        let attention = visible.only_seen(attention).map_err(Error::input)?;
-        let chooses = settings.tensor_scale == TensorScale::Auto
-            && v_candidates(attention.max_abs_v(), self.config().encodings()).len() > 1;
-        let scenario = Scenario {
-            attention: attention.into(),
+        Ok(Scenario {
+            attention: visible.only_seen(attention).map_err(Error::input)?.into(),
             visible,
             softcap: self.config().softcap,
             bias,
@@ -340,8 +331,19 @@ impl Core {
             score_scale: settings.score_scale,
             tensor_scale: settings.tensor_scale,
             scale_rule: Default::default(),
-        };
-        let reference = if chooses || settings.errors {
+        })
+    }
+
+    fn head(
+        &self,
+        operands: &Operands,
+        head: usize,
+        settings: &Settings,
+        watch: &Watch,
+    ) -> Result<(Vec<f32>, HeadRun), Error> {
+        let [_, _, queries, keys] = operands.shape;
+        let scenario = self.scenario(operands, head, settings)?;
+        let reference = if settings.errors || scenario.v_exponents(self.config()).len() > 1 {
             Reference::watched(&scenario, &|_| watch.check())
         } else {
             Reference::none()

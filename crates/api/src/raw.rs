@@ -63,41 +63,8 @@ impl Core {
             return Err(Error::Input(format!("v: {v} rows, but k has {keys}")));
         }
         let queries = head.q.len() / words.q;
+        self.check_pairs(head, queries, keys)?;
         let masks = self.config().masks;
-        if let Some(lengths) = head.lengths {
-            if lengths.len() != queries {
-                return Err(Error::Input(format!(
-                    "lengths: {} numbers for {queries} queries",
-                    lengths.len()
-                )));
-            }
-            if let Some(n) = lengths.iter().find(|&&n| n > keys) {
-                return Err(Error::Input(format!(
-                    "lengths: {n} is more than the {keys} keys that there are"
-                )));
-            }
-        }
-        if let Some(hidden) = head.hidden {
-            if hidden.len() != queries * keys {
-                let n = hidden.len();
-                return Err(Error::Input(format!("mask: {n} elements, [{queries}, {keys}] are needed")));
-            }
-            if !masks {
-                return Err(Error::Input("mask: takes a core with masks; add --masks".into()));
-            }
-        }
-        if let Some(bias) = head.bias {
-            if bias.len() != queries * keys {
-                let n = bias.len();
-                return Err(Error::Input(format!("bias: {n} elements, [{queries}, {keys}] are needed")));
-            }
-            if !self.config().bias {
-                return Err(Error::Input("bias: takes a core that adds a bias; add --bias".into()));
-            }
-            if let Some(word) = bias.iter().find(|&&word| word > ones(BIAS.width())) {
-                return Err(Error::Input(format!("bias: {word:#x} has more than the 16 bits of {BIAS}")));
-            }
-        }
         let added = |query: usize, key: usize| head.bias.map_or(0, |bias| bias[query * keys + key]);
         let meets = |query: usize, key: usize| head.lengths.is_none_or(|lengths| key < lengths[query]);
         let masked = |query: usize, key: usize| head.hidden.is_some_and(|hidden| hidden[query * keys + key]);
@@ -134,17 +101,46 @@ impl Core {
                 workload.with_biases(|query, key| if sees(query, key) { added(query, key) } else { 0 });
         }
         if let Some(v_exponent) = head.v_exponent {
-            let format = self.config().products().v;
-            if v_exponent > format.exponent_mask() {
-                let most = format.exponent_mask();
-                return Err(Error::Input(format!(
-                    "v_exponent: {v_exponent} is beyond {format}'s field, 0 to {most}"
-                )));
-            }
             workload.queries =
                 workload.queries.into_iter().map(|query| Query { v_exponent, ..query }).collect();
         }
         Ok(workload)
+    }
+
+    /// Checks lengths, mask, biases and exponent: their sizes and ranges, and that the core has the options that they need.
+    fn check_pairs(&self, head: &RawHead, queries: usize, keys: usize) -> Result<(), Error> {
+        let refuse = |text: String| Err(Error::Input(text));
+        if let Some(lengths) = head.lengths {
+            if lengths.len() != queries {
+                return refuse(format!("lengths: {} numbers for {queries} queries", lengths.len()));
+            }
+            if let Some(n) = lengths.iter().find(|&&n| n > keys) {
+                return refuse(format!("lengths: {n} is more than the {keys} keys that there are"));
+            }
+        }
+        let sizes = [("mask", head.hidden.map(<[_]>::len)), ("bias", head.bias.map(<[_]>::len))];
+        for (name, size) in sizes {
+            if let Some(n) = size.filter(|&n| n != queries * keys) {
+                return refuse(format!("{name}: {n} elements, [{queries}, {keys}] are needed"));
+            }
+        }
+        if head.hidden.is_some() && !self.config().masks {
+            return refuse("mask: takes a core with masks; add --masks".into());
+        }
+        if let Some(bias) = head.bias {
+            if !self.config().bias {
+                return refuse("bias: takes a core that adds a bias; add --bias".into());
+            }
+            if let Some(word) = bias.iter().find(|&&word| word > ones(BIAS.width())) {
+                return refuse(format!("bias: {word:#x} has more than the 16 bits of {BIAS}"));
+            }
+        }
+        let format = self.config().products().v;
+        let most = format.exponent_mask();
+        if let Some(v_exponent) = head.v_exponent.filter(|&v_exponent| v_exponent > most) {
+            return refuse(format!("v_exponent: {v_exponent} is beyond {format}'s field, 0 to {most}"));
+        }
+        Ok(())
     }
 }
 

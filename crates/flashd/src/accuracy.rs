@@ -151,31 +151,17 @@ pub fn selected(args: &AccuracyArgs) -> Result<Vec<String>, Failure> {
     Ok(sets(args)?.iter().flat_map(|(_, cores)| cores).map(CoreConfig::name).collect())
 }
 
-/// The cores asked for, by format.
-fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
-    let mut formats: Vec<Format> = Vec::new();
-    let all = Format::NAMED.map(|(_, format)| format);
-    let default = if args.core.is_empty() { &all[..] } else { &[Format::BF16] };
-    for &format in if args.format.is_empty() { default } else { &args.format } {
-        if !formats.contains(&format) {
-            formats.push(format);
-        }
-    }
-    // Any valid length: each head has its own.
-    let d = D_RANGE.0;
-    let adds = [("--alibi", args.alibi.is_some()), ("--sink", args.sink.is_some())];
-    let adds = adds.into_iter().find(|(_, given)| *given);
-    if args.core.is_empty() {
-        let designs = [Design::FlashD, Design::Fa2];
-        let core = |design, format| CoreConfig { bias: adds.is_some(), ..CoreConfig::new(design, d, format) };
-        let cores = |format| designs.map(|design| core(design, format)).to_vec();
-        return Ok(formats.into_iter().map(|format| (format.into(), cores(format))).collect());
-    }
+/// Any valid length: each head has its own.
+const ANY_D: usize = D_RANGE.0;
+
+/// The cores that the texts of `--core` select, each once; one without a format is selected in each of `formats`.
+fn given_cores(texts: &[String], formats: &[Format]) -> Result<Vec<CoreConfig>, Failure> {
+    let lengths = Some(ANY_D.into());
     let mut cores: Vec<CoreConfig> = Vec::new();
-    for text in &args.core {
+    for text in texts {
         let mut add = |core: Result<CoreConfig, Failure>| {
             // The heads decide on both: cores that differ in nothing else are one.
-            let core = core.map(|core| CoreConfig { score_shift: None, ..core.with_lengths(d.into()) });
+            let core = core.map(|core| CoreConfig { score_shift: None, ..core.with_lengths(ANY_D.into()) });
             add_core(&mut cores, text, core)
         };
         let selection: Selection =
@@ -189,14 +175,37 @@ fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
             }
         }
         if selection.fields.has("format") || selection.config.is_some() {
-            add(configuration(&selection, Some(d.into())))?;
+            add(configuration(&selection, lengths))?;
             continue;
         }
-        for &format in &formats {
+        for &format in formats {
             let selection = parse_flags(&format!("{text} --format {format}"));
-            add(selection.and_then(|selection| configuration(&selection, Some(d.into()))))?;
+            add(selection.and_then(|selection| configuration(&selection, lengths)))?;
         }
     }
+    Ok(cores)
+}
+
+/// The cores asked for, by format.
+fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
+    let mut formats: Vec<Format> = Vec::new();
+    let all = Format::NAMED.map(|(_, format)| format);
+    let default = if args.core.is_empty() { &all[..] } else { &[Format::BF16] };
+    for &format in if args.format.is_empty() { default } else { &args.format } {
+        if !formats.contains(&format) {
+            formats.push(format);
+        }
+    }
+    let adds = [("--alibi", args.alibi.is_some()), ("--sink", args.sink.is_some())];
+    let adds = adds.into_iter().find(|(_, given)| *given);
+    if args.core.is_empty() {
+        let designs = [Design::FlashD, Design::Fa2];
+        let core =
+            |design, format| CoreConfig { bias: adds.is_some(), ..CoreConfig::new(design, ANY_D, format) };
+        let cores = |format| designs.map(|design| core(design, format)).to_vec();
+        return Ok(formats.into_iter().map(|format| (format.into(), cores(format))).collect());
+    }
+    let cores = given_cores(&args.core, &formats)?;
     // Errors are against exact results, which belong to one model.
     if let Some(other) = cores.iter().find(|core| core.softcap != cores[0].softcap) {
         return Err(Failure::input(format!(

@@ -31,6 +31,14 @@ pub fn run(args: &PwlArgs) -> Result<(), Failure> {
     if args.json {
         return print_json(&reports);
     }
+    let mut text = text(args, &reports);
+    for path in written {
+        let _ = write!(text, "\n{}", path.display());
+    }
+    print(&text)
+}
+
+fn text(args: &PwlArgs, reports: &[TableReport]) -> String {
     let rows = reports.iter().map(|r| {
         vec![
             r.function.to_string(),
@@ -69,15 +77,16 @@ pub fn run(args: &PwlArgs) -> Result<(), Failure> {
                 t.value_fraction,
                 t.offset_bits
             );
-            for (i, (c0, c1)) in t.c0.iter().zip(&t.c1).enumerate() {
-                let _ = writeln!(text, "{i:4}  c0 {c0:6}  c1 {c1:6}");
-            }
+            text += &coefficients(&t.c0, &t.c1);
         }
     }
-    for path in written {
-        let _ = write!(text, "\n{}", path.display());
-    }
-    print(&text)
+    text
+}
+
+/// A line for each cell of a table.
+fn coefficients(c0: &[u64], c1: &[u64]) -> String {
+    let line = |(i, (c0, c1)): (usize, (&u64, &u64))| format!("{i:4}  c0 {c0:6}  c1 {c1:6}\n");
+    c0.iter().zip(c1).enumerate().map(line).collect()
 }
 
 /// Figures of a soft cap's table.
@@ -135,9 +144,7 @@ fn softcap(args: &PwlArgs, cap: f64) -> Result<(), Failure> {
             t.fraction + GUARD_BITS,
             t.offset_bits()
         );
-        for (i, (c0, c1)) in t.c0.iter().zip(&t.c1).enumerate() {
-            let _ = writeln!(text, "{i:4}  c0 {c0:6}  c1 {c1:6}");
-        }
+        text += &coefficients(&t.c0, &t.c1);
     }
     print(&text)
 }

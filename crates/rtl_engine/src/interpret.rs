@@ -186,7 +186,9 @@ fn block<const N: usize>(job: &Job, first: usize, memory: &mut [u32], values: &m
 #[inline(always)]
 fn execute<const N: usize>(steps: &[Step], step: &Step, before: &[Block], to: &mut Block) {
     let operand = |place: usize| &before[step.operands[place] as usize];
-    let width_of = |place: usize| steps[step.operands[place] as usize].width;
+    // Widths of the operands, 0 for absent ones.
+    let [first, second] =
+        [0, 1].map(|place| step.operands.get(place).map_or(0, |&operand| steps[operand as usize].width));
     let all = ones(step.width);
     macro_rules! each {
         (|$a:ident| $result:expr) => {{
@@ -209,10 +211,7 @@ fn execute<const N: usize>(steps: &[Step], step: &Step, before: &[Block], to: &m
         Operator::Constant(value) => to[..N].fill(*value),
         Operator::Not => each!(|a| !a & all),
         Operator::Any => each!(|a| u64::from(a != 0)),
-        Operator::All => {
-            let full = ones(width_of(0));
-            each!(|a| u64::from(a == full))
-        }
+        Operator::All => each!(|a| u64::from(a == ones(first))),
         Operator::And => each!(|a, b| a & b),
         Operator::Or => each!(|a, b| a | b),
         Operator::Xor => each!(|a, b| a ^ b),
@@ -223,16 +222,10 @@ fn execute<const N: usize>(steps: &[Step], step: &Step, before: &[Block], to: &m
         Operator::Equal => each!(|a, b| u64::from(a == b)),
         Operator::Less => each!(|a, b| u64::from(a < b)),
         Operator::AtLeast => each!(|a, b| u64::from(a >= b)),
-        Operator::SignedLess => {
-            let width = width_of(0);
-            each!(|a, b| u64::from(signed(a, width) < signed(b, width)))
-        }
+        Operator::SignedLess => each!(|a, b| u64::from(signed(a, first) < signed(b, first))),
         Operator::Multiply => each!(|a, b| a.wrapping_mul(b) & all),
         Operator::Slice(low) => each!(|a| a >> low & all),
-        Operator::Concat => {
-            let low = width_of(1);
-            each!(|a, b| a << low | b)
-        }
+        Operator::Concat => each!(|a, b| a << second | b),
         Operator::Repeat => each!(|a| 0u64.wrapping_sub(a) & all),
         Operator::Select => {
             let (c, a, b) = (operand(0), operand(1), operand(2));

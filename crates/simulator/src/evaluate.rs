@@ -139,6 +139,37 @@ impl Scenario {
     pub fn ranges(&self) -> Vec<Range<usize>> {
         self.visible.ranges(&self.attention)
     }
+
+    /// The powers of two to try for V in a core.
+    pub fn v_exponents(&self, config: &CoreConfig) -> Vec<i32> {
+        match self.tensor_scale {
+            TensorScale::Auto => v_candidates(self.attention.max_abs_v(), config.encodings()),
+            TensorScale::None => vec![0],
+        }
+    }
+
+    /// The workload with biases, with the sink, and with the keys that each query sees.
+    fn restrict(&self, config: &CoreConfig, all: Workload) -> Workload {
+        let ranges = self.ranges();
+        let hides = !self.visible.hidden.is_empty();
+        let masked = hides || config.masks || ranges.iter().any(|range| range.start > 0);
+        let all = match self.bias {
+            Bias::None => all,
+            _ => all.with_biases(|i, key| round_to(BIAS, self.bias.of(i, key).into())),
+        };
+        let all = match masked {
+            true if hides => {
+                let hides = |i, key| self.visible.hides(i, key, self.attention.keys);
+                all.with_ranges(&ranges).with_hidden(hides)
+            }
+            true => all.with_ranges(&ranges),
+            false => all.with_lengths(ranges.iter().map(|range| range.end)),
+        };
+        match self.sink {
+            Some(sink) => all.with_sink(round_to(BIAS, sink.into())),
+            None => all,
+        }
+    }
 }
 
 impl Prepared {
@@ -236,9 +267,6 @@ pub fn prepare_watched(
     monitor: Monitor,
 ) -> Result<Prepared, ScalingError> {
     let a = &scenario.attention;
-    let ranges = scenario.ranges();
-    let hides = !scenario.visible.hidden.is_empty();
-    let masked = hides || config.masks || ranges.iter().any(|range| range.start > 0);
     let scaling = choose_scaling(config.encodings(), a, scenario.score_scale, scenario.tensor_scale)?
         .with_rule(scenario.scale_rule);
     let with = |scaling: Scaling| -> Prepared {
@@ -251,32 +279,12 @@ pub fn prepare_watched(
         Prepared {
             config: CoreConfig { score_shift: Some(scaling.score_shift), ..config.clone() },
             scaling,
-            workload: {
-                let all = Workload::of_vectors(config, &q.words, k, v);
-                let all = match scenario.bias {
-                    Bias::None => all,
-                    _ => all.with_biases(|i, key| round_to(BIAS, scenario.bias.of(i, key).into())),
-                };
-                let all = match masked {
-                    true if hides => {
-                        all.with_ranges(&ranges).with_hidden(|i, key| scenario.visible.hides(i, key, a.keys))
-                    }
-                    true => all.with_ranges(&ranges),
-                    false => all.with_lengths(ranges.iter().map(|range| range.end)),
-                };
-                match scenario.sink {
-                    Some(sink) => all.with_sink(round_to(BIAS, sink.into())),
-                    None => all,
-                }
-            },
+            workload: scenario.restrict(config, Workload::of_vectors(config, &q.words, k, v)),
             saturated_inputs: [q.saturated, in_k, in_v],
             channels,
         }
     };
-    let candidates = match scenario.tensor_scale {
-        TensorScale::Auto => v_candidates(a.max_abs_v(), config.encodings()),
-        TensorScale::None => vec![0],
-    };
+    let candidates = scenario.v_exponents(config);
     if let [v_exponent] = candidates[..] {
         return Ok(with(scaling.with_v_exponent(v_exponent)));
     }

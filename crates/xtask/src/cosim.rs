@@ -157,9 +157,15 @@ fn in_icarus(long: bool) -> Vec<(Selection, Vec<&'static str>)> {
         to_int8(2, fa2(6, Format::FP8_E4M3)),
     ]);
     all.extend(cores.into_iter().map(|core| (Selection::core(core), vec![])));
+    let machines = arrays_and_split_keys().into_iter();
+    all.extend(machines.map(|(core, around)| (Selection::around(core, around), vec![])));
+    all
+}
+
+fn arrays_and_split_keys() -> Vec<(CoreConfig, Around)> {
     let (flash_d_6, fa2_6) = (flash_d(6, Format::FP8_E4M3), fa2(6, Format::FP8_E4M3));
     let five = Around::Array { queries: 2, key_index_bits: Some(5) };
-    let arrays = [
+    vec![
         (flash_d_6.clone(), Around::array(8)),
         (fa2_6.clone(), Around::array(3)),
         (masked(flash_d_6.clone()), Around::array(4)),
@@ -184,9 +190,7 @@ fn in_icarus(long: bool) -> Vec<(Selection, Vec<&'static str>)> {
         (partial(fa2(5, Format::INT8)), Around::array(2)),
         (to_int8(0, flash_d(5, Format::INT8)), Around::Split { parts: 2 }),
         (to_int8(1, fa2(5, Format::BF16)), Around::array(2)),
-    ];
-    all.extend(arrays.map(|(core, around)| (Selection::around(core, around), vec![])));
-    all
+    ]
 }
 
 fn holding(hold: Hold, core: CoreConfig) -> CoreConfig {

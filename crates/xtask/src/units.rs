@@ -137,6 +137,21 @@ fn bench(format: Format, binary: bool, segments: u32) -> Outcome<(Layout, Genera
     Ok((Layout::new(name, ports), file, units))
 }
 
+/// Sends vectors to a bench, which compares the results.
+fn compare(simulator: &Simulator, name: &str, vectors: &str) -> Outcome {
+    let mut process = simulator.start(None)?;
+    let mut pipe = process.input()?;
+    let io = with(name);
+    match pipe.write_all(vectors.as_bytes()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => return Err(io(e)),
+        _ => drop(pipe),
+    }
+    match process.verdict().map_err(io)? {
+        Ok(_) => Ok(()),
+        Err(difference) => check(format!("{name}: {difference} (a line is one pair of operands)")),
+    }
+}
+
 fn exhaust(args: &UnitsOptions, build: &Path, format: Format, binary: bool) -> Outcome<Vec<Row>> {
     let (layout, file, units) = bench(format, binary, args.segments)?;
     let (simulator, _) = Simulator::build(Some(build), &layout, &[file], Compile::Whole)?;
@@ -171,16 +186,7 @@ fn exhaust(args: &UnitsOptions, build: &Path, format: Format, binary: bool) -> O
         });
     }
     text += &layout.end_mark();
-    let mut process = simulator.start(None)?;
-    let mut pipe = process.input()?;
-    let io = with(&layout.name);
-    match pipe.write_all(text.as_bytes()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => return Err(io(e)),
-        _ => drop(pipe),
-    }
-    if let Err(difference) = process.verdict().map_err(io)? {
-        return check(format!("{}: {difference} (a line is one pair of operands)", layout.name));
-    }
+    compare(&simulator, &layout.name, &text)?;
     let row = |(unit, worst): (&FormatUnit, f64)| {
         let stated = function(*unit).map(|f| report(f, args.segments, format).unit_ulp);
         // The same numbers by another way: equal but for the last bits of the exact functions.

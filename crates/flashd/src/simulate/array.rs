@@ -58,6 +58,17 @@ pub fn check(args: &SimulateArgs, masks: bool) -> Result<(), Failure> {
     Ok(())
 }
 
+fn check_key_index(config: &ArrayConfig, workload: &ArrayWorkload) -> Result<(), Failure> {
+    let most = workload.blocks.iter().map(|b| b.keys).max().unwrap_or(0);
+    let bits = config.key_index_bits();
+    match ones(bits) {
+        places if most as u64 > places => Err(Failure::input(format!(
+            "--key-index-bits: a block has {most} keys, and {bits} bits count {places}; give more bits"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 pub fn run(
     args: &SimulateArgs,
     array: &ArrayConfig,
@@ -81,13 +92,8 @@ pub fn run(
         }
         None => (workload, None),
     };
-    let most = workload.blocks.iter().map(|b| b.keys).max().unwrap_or(0);
-    let places = ones(config.key_index_bits());
-    if ranges.is_some() && most as u64 > places {
-        let bits = config.key_index_bits();
-        return Err(Failure::input(format!(
-            "--key-index-bits: a block has {most} keys, and {bits} bits count {places}; give more bits"
-        )));
+    if ranges.is_some() {
+        check_key_index(&config, &workload)?;
     }
     let run = match args.rtl() {
         Some(engine) => cycle_run(args, engine, &config, (&workload, phases))?,

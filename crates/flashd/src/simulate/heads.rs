@@ -13,7 +13,7 @@ use flashd_files::FolderLock;
 use flashd_golden::{Monitor, Step, Watch};
 use flashd_simulator::{Counters, Prepared, Reference, Scenario, prepare, run_model};
 use flashd_spec::config::{CoreConfig, Lengths};
-use flashd_workload::{Bias, ScaleRule, Scaling, TensorScale, Trace, TraceEntry, Visible, list_dir};
+use flashd_workload::{Bias, ScaleRule, Scaling, Trace, TraceEntry, Visible, list_dir};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::io::ErrorKind;
@@ -44,7 +44,7 @@ struct HeadFile {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct HeadsReport {
     /// With the score shifts that the heads need.
     cores: Vec<String>,
     heads: usize,
@@ -64,6 +64,37 @@ struct Totals {
     #[serde(rename = "skips")]
     steps_held: u64,
     v_reads: u64,
+}
+
+impl HeadsReport {
+    /// Of heads and whether they were there; the others took `seconds`.
+    fn new(done: Vec<(HeadFile, bool)>, any: &CoreConfig, seconds: f64) -> HeadsReport {
+        let mut total = Totals::default();
+        for (HeadFile { counters: c, .. }, _) in &done {
+            total.queries += c.queries;
+            total.keys += c.keys;
+            total.cycles += c.cycles;
+            total.bubbles += c.bubbles;
+            total.steps_held += c.held;
+            total.v_reads += c.v_reads;
+        }
+        let mut cores: Vec<String> = done.iter().map(|(head, _)| head.core.clone()).collect();
+        cores.sort();
+        cores.dedup();
+        HeadsReport {
+            cores,
+            heads: done.len(),
+            resumed: done.iter().filter(|(_, resumed)| *resumed).count(),
+            engine: Speed::new(any, keys_run(&done), seconds),
+            total,
+            per_head: done.into_iter().map(|(head, _)| head).collect(),
+        }
+    }
+}
+
+/// Keys of the heads whose results were not there.
+fn keys_run(done: &[(HeadFile, bool)]) -> u64 {
+    done.iter().filter(|(_, there)| !there).map(|(head, _)| head.counters.keys).sum()
 }
 
 pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failure> {
@@ -102,7 +133,7 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
                 done.push(work.head(&config, head)?);
             }
         }
-        let keys: u64 = done.iter().filter(|(_, there)| !there).map(|(head, _)| head.counters.keys).sum();
+        let keys = keys_run(&done);
         let keys = met.fetch_add(keys, Ordering::Relaxed) + keys;
         bar.set_message(format!(
             "{:.2} million keys a second",
@@ -121,28 +152,7 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
     if let (Some(path), Some(histograms)) = (&args.histograms, &histograms) {
         histograms.write(path)?;
     }
-    let mut total = Totals::default();
-    for (HeadFile { counters: c, .. }, _) in &done {
-        total.queries += c.queries;
-        total.keys += c.keys;
-        total.cycles += c.cycles;
-        total.bubbles += c.bubbles;
-        total.steps_held += c.held;
-        total.v_reads += c.v_reads;
-    }
-    let resumed = done.iter().filter(|(_, resumed)| *resumed).count();
-    let keys = done.iter().filter(|(_, resumed)| !resumed).map(|(head, _)| head.counters.keys).sum();
-    let mut cores: Vec<String> = done.iter().map(|(head, _)| head.core.clone()).collect();
-    cores.sort();
-    cores.dedup();
-    let report = Report {
-        cores,
-        heads: done.len(),
-        resumed,
-        engine: Speed::new(&any, keys, seconds),
-        total,
-        per_head: done.into_iter().map(|(head, _)| head).collect(),
-    };
+    let report = HeadsReport::new(done, &any, seconds);
     match args.json {
         true => print_json(&report),
         false => print(&text(&report)),
@@ -262,8 +272,7 @@ impl Work<'_> {
             attention: head.attention.into(),
         };
         // Only the choice of a power of two for V looks at the exact results.
-        let chooses = self.args.tensor_scale == TensorScale::Auto
-            && flashd_workload::v_candidates(scenario.attention.max_abs_v(), config.encodings()).len() > 1;
+        let chooses = scenario.v_exponents(config).len() > 1;
         let reference = if chooses { Reference::new(&scenario) } else { Reference::none() };
         let scenario = if self.args.smooth_k { scenario.smooth_k() } else { scenario };
         let prepared = prepare(config, &scenario, &reference)
@@ -297,7 +306,7 @@ impl Work<'_> {
     }
 }
 
-fn text(r: &Report) -> String {
+fn text(r: &HeadsReport) -> String {
     let t = &r.total;
     let held = percent(t.steps_held as f64 / t.keys.max(1) as f64);
     let mut rows = vec![

@@ -5,7 +5,6 @@ use crate::progress::{Phase, Plan, rates};
 use flashd_golden::Monitor;
 use flashd_simulator::{Cycle, Observer, RtlEngine, Scenario};
 use flashd_spec::config::CoreConfig;
-use flashd_workload::{TensorScale, v_candidates};
 use std::io;
 
 /// The steps for each head, in this order.
@@ -63,10 +62,7 @@ impl Phases {
         let together = a.queries.clamp(1, BLOCK) * threads;
         let model = rates::MODEL_ELEMENT * elements * BLOCK as f64 / together as f64;
         let search = |core: &CoreConfig, is_done: bool| {
-            let candidates = match args.tensor_scale {
-                TensorScale::Auto => v_candidates(a.max_abs_v(), core.encodings()).len() as u64,
-                TensorScale::None => 1,
-            };
+            let candidates = scenario.v_exponents(core).len() as u64;
             let units = if is_done && candidates > 1 { candidates * keys } else { 0 };
             Phase::new("keys, for V's power of two", units, model)
         };

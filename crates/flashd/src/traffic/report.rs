@@ -26,13 +26,28 @@ fn shaped(points: &[TrafficPoint], more: &[&str], cells: impl Fn(&TrafficPoint) 
 }
 
 pub fn text(points: &[TrafficPoint]) -> String {
-    let t = points.first().map_or(0.0, |p| p.hold.threshold);
-    let saved = format!("values saved, T = {t}");
     let mut text = String::from(
         "Slow-memory accesses, and values that FLASH-D's hold rule leaves unread, in elements\n",
     );
+    text += &accesses(points);
+    text +=
+        "\n\nQueries resident, keys and values streamed: the order of FlashAttention-2 and of these cores\n";
+    text += &streamed(points);
+    text += "\n\nFloating-point operations, and memory in elements\n";
+    text += &operations(points);
+    text += "\n\nBytes that a core reads for a key, by format, queries resident\n";
+    text += &bytes(points);
+    text += "\n\nFormulas, T_c = ceil(N / B_c), T_r = ceil(N / B): standard 4 N d + 4 N^2 accesses, 2 N^2 extra; FlashAttention\n\
+             2 N d + N (T_c (3 d + 4) + d + 2) accesses, 2 N extra; with B queries resident 2 N d + 2 T_r N d, none extra.\n\
+             Counts are of dense attention; the hold rule is measured in f64 on the keys that each query sees.";
+    text
+}
+
+fn accesses(points: &[TrafficPoint]) -> String {
+    let t = points.first().map_or(0.0, |p| p.hold.threshold);
+    let saved = format!("values saved, T = {t}");
     let header = ["B_r x B_c", "standard", "formula", "FlashAttention", "formula", saved.as_str()];
-    text += &shaped(points, &header, |p| {
+    shaped(points, &header, |p| {
         let share = p.hold.held as f64 / p.hold.steps.max(1) as f64;
         let saved = format!("{} of {}", p.hold.value_elements_saved, p.hold.value_elements);
         let mut row = vec![format!("{} x {}", p.block_rows, p.block_columns)];
@@ -40,9 +55,10 @@ pub fn text(points: &[TrafficPoint]) -> String {
         row.extend(both(&p.flash_attention, &Counts::accesses));
         row.push(format!("{saved} ({})", percent(share)));
         row
-    });
-    text +=
-        "\n\nQueries resident, keys and values streamed: the order of FlashAttention-2 and of these cores\n";
+    })
+}
+
+fn streamed(points: &[TrafficPoint]) -> String {
     let header = [
         "resident",
         "accesses",
@@ -53,7 +69,7 @@ pub fn text(points: &[TrafficPoint]) -> String {
         "extra",
         "working set",
     ];
-    text += &shaped(points, &header, |p| {
+    shaped(points, &header, |p| {
         let share = p.streamed.counted.accesses() as f64 / p.flash_attention.counted.accesses().max(1) as f64;
         let mut row = vec![p.resident_queries.to_string()];
         row.extend(both(&p.streamed, &Counts::accesses));
@@ -61,8 +77,10 @@ pub fn text(points: &[TrafficPoint]) -> String {
         row.extend(both(&p.streamed, &Counts::flops));
         row.extend([p.streamed.counted.extra.to_string(), p.streamed_working_set.to_string()]);
         row
-    });
-    text += "\n\nFloating-point operations, and memory in elements\n";
+    })
+}
+
+fn operations(points: &[TrafficPoint]) -> String {
     let header = [
         "standard",
         "formula",
@@ -74,7 +92,7 @@ pub fn text(points: &[TrafficPoint]) -> String {
         "formula",
         "working set",
     ];
-    text += &shaped(points, &header, |p| {
+    shaped(points, &header, |p| {
         let mut row = Vec::new();
         row.extend(both(&p.standard, &Counts::flops));
         row.extend(both(&p.flash_attention, &Counts::flops));
@@ -82,13 +100,7 @@ pub fn text(points: &[TrafficPoint]) -> String {
         row.extend(both(&p.flash_attention, &|c| c.extra));
         row.push(p.working_set.to_string());
         row
-    });
-    text += "\n\nBytes that a core reads for a key, by format, queries resident\n";
-    text += &bytes(points);
-    text += "\n\nFormulas, T_c = ceil(N / B_c), T_r = ceil(N / B): standard 4 N d + 4 N^2 accesses, 2 N^2 extra; FlashAttention\n\
-             2 N d + N (T_c (3 d + 4) + d + 2) accesses, 2 N extra; with B queries resident 2 N d + 2 T_r N d, none extra.\n\
-             Counts are of dense attention; the hold rule is measured in f64 on the keys that each query sees.";
-    text
+    })
 }
 
 /// A line for each format, vector length and number of resident queries.

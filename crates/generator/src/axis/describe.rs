@@ -54,6 +54,13 @@ pub(super) fn description(config: &WrapperConfig, manifest: &WrapperManifest) ->
         Values::All => ALL,
     };
     text += if config.array.core.partial { STATES } else { "" };
+    text += &registers(manifest);
+    text += &timing(config, manifest);
+    text
+}
+
+fn registers(manifest: &WrapperManifest) -> String {
+    let mut text = String::new();
     let _ = writeln!(
         text,
         "\n## Registers\n\n`s_axil`: AXI4-Lite, 32 bits of data, {} bits of address, without `prot`. The two low bits of an \
@@ -80,7 +87,6 @@ pub(super) fn description(config: &WrapperConfig, manifest: &WrapperManifest) ->
             let _ = writeln!(text, "| {} | {} | {} |", f.bit, f.name, f.meaning);
         }
     }
-    text += &timing(config, manifest);
     text
 }
 

@@ -59,14 +59,38 @@ fn stream(
     }
 }
 
+/// The beats of a vector, their bits and contents.
+fn vector(config: &WrapperConfig, carried: Carried) -> (u32, u32, &'static str) {
+    let data = "a beat of the vector; element 0 is in the low bits of the first one";
+    (config.beats(carried), config.beat_of(carried), data)
+}
+
+/// The stream of values, after that of their requests if there is one.
+fn value_streams(config: &WrapperConfig) -> Vec<Stream> {
+    let values = |meaning: &str, packet| {
+        stream("s_axis_v", meaning.into(), packet, vector(config, Carried::Value), &[])
+    };
+    match config.values {
+        Values::Requested => {
+            let index = (1, INDEX_BITS, "the key's place in its block, from 0 on");
+            let meaning = "requests: the keys whose value some query needs, in order";
+            vec![
+                stream("m_axis_vreq", meaning.into(), None, index, &[]),
+                values("the values that were asked for, in the order of the requests", None),
+            ]
+        }
+        Values::All => {
+            let meaning = "a value for each key of the block; those that no query needs are dropped";
+            vec![values(meaning, Some("the values of a block"))]
+        }
+    }
+}
+
 /// The streams of a wrapper, in the order of its ports.
 pub(crate) fn streams(config: &WrapperConfig) -> Vec<Stream> {
     let core = &config.array.core;
     let queries = config.array.queries;
-    let vector = |carried| {
-        let data = "a beat of the vector; element 0 is in the low bits of the first one";
-        (config.beats(carried), config.beat_of(carried), data)
-    };
+    let vector = |carried| vector(config, carried);
     let mask = [("tuser", 1, "bit 0, on a key's last beat: no query sees the key")];
     let masks = if core.masks { &mask[..] } else { &[] };
     let flags = [(
@@ -94,30 +118,7 @@ pub(crate) fn streams(config: &WrapperConfig) -> Vec<Stream> {
             masks,
         ),
     ];
-    match config.values {
-        Values::Requested => {
-            let index = (1, INDEX_BITS, "the key's place in its block, from 0 on");
-            streams.push(stream(
-                "m_axis_vreq",
-                "requests: the keys whose value some query needs, in order".into(),
-                None,
-                index,
-                &[],
-            ));
-            streams.push(stream(
-                "s_axis_v",
-                "the values that were asked for, in the order of the requests".into(),
-                None,
-                vector(Carried::Value),
-                &[],
-            ));
-        }
-        Values::All => {
-            let meaning = "a value for each key of the block; those that no query needs are dropped";
-            let packet = Some("the values of a block");
-            streams.push(stream("s_axis_v", meaning.into(), packet, vector(Carried::Value), &[]));
-        }
-    }
+    streams.extend(value_streams(config));
     if core.partial {
         let none =
             [("tuser", 1, "bit 0, on a state's last beat: there is none, and its query starts without one")];

@@ -3,7 +3,7 @@
 
 use crate::GenerateError;
 use flashd_hwmodel::rtl::structure::{Kind, Node, Register, Structure};
-use flashd_hwmodel::rtl::{Leaf, TagKind};
+use flashd_hwmodel::rtl::{Leaf, Pins, TagKind};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -127,14 +127,10 @@ impl<'a> Flat<'a> {
     /// Adds the parts of a structure.
     fn spread(&mut self, scope: &Scope<'a, '_>, path: &mut Vec<u32>) -> Result<(), GenerateError> {
         let Scope { structure, base, prefix, gate } = *scope;
-        let bad = || GenerateError::Description {
-            module: structure.tag.name.clone(),
-            detail: "a clock gate behind another one".into(),
-        };
         for (place, node) in structure.nodes.iter().enumerate() {
             let gates = matches!(node.kind, Kind::Gate) || node.gate.is_some();
             if gates && (gate.is_some() || self.enable.is_some()) {
-                return Err(bad());
+                return Err(refused(structure, "a clock gate behind another one".into()));
             }
             let own_gate = node.gate.map(|gate| base + structure.nodes[gate as usize].inputs[0]);
             let gate = own_gate.or(gate);
@@ -200,10 +196,8 @@ impl<'a> Flat<'a> {
                 let gate = gate.filter(|_| inner.clocked);
                 for (p, port) in inner.ports.iter().enumerate() {
                     if gate.is_some() && port.name == ENABLE {
-                        return Err(GenerateError::Description {
-                            module: inner.tag.name.clone(),
-                            detail: format!("a port {ENABLE} in a module behind a clock gate"),
-                        });
+                        let detail = format!("a port {ENABLE} in a module behind a clock gate");
+                        return Err(refused(inner, detail));
                     }
                     match Some(p) == inner.clock {
                         true if inner.clocked => {
@@ -220,12 +214,10 @@ impl<'a> Flat<'a> {
                 Of::Module(inner, gate.is_some())
             }
             Kind::Leaf(leaf) => {
-                let words = |output| {
-                    let list = if output { leaf.outputs() } else { leaf.inputs() };
-                    list.into_iter().map(move |p| (p.name, p.elements.is_some(), output, p.width, p.count()))
-                };
-                let all = words(false).chain(words(true));
-                pins.extend(all.map(|(name, vector, output, width, n)| bus(name, vector, output, width, n)));
+                for (output, ports) in [(false, leaf.inputs()), (true, leaf.outputs())] {
+                    let bus = |p: Pins| bus(p.name, p.elements.is_some(), output, p.width, p.count());
+                    pins.extend(ports.into_iter().map(bus));
+                }
                 Of::Leaf(leaf)
             }
             Kind::Gate => unreachable!("gates are no parts"),
@@ -246,6 +238,10 @@ impl<'a> Flat<'a> {
         }
         Ok(end(&self.same, base + slot))
     }
+}
+
+fn refused(structure: &Structure, detail: String) -> GenerateError {
+    GenerateError::Description { module: structure.tag.name.clone(), detail }
 }
 
 /// The slot of the clock.

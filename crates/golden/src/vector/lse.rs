@@ -172,9 +172,9 @@ impl LseLanes {
                 let score = i64::from(scores[i]) << (self.align & 31);
                 let distance = score - l;
                 let x = distance.clamp(-REACH, REACH) as i32;
-                let (held, after) = hold(x, spent);
+                let (holds, after) = hold(x, spent);
                 // The first key is never held.
-                let held = held & begun & seen[i];
+                let held = holds & begun & seen[i];
                 let update = seen[i] & !held;
                 let first = seen[i] & !begun;
                 let moves = update & begun;
@@ -185,15 +185,13 @@ impl LseLanes {
                 let (k, f) = (t >> (self.value_fraction & 31), t & self.offset_mask);
                 let (m, right) = self.factors.of(self.sigmoid.at(k, f), k);
                 let growth = (self.growth.at(k, f) << (self.growth_left & 31)) >> k.min(31);
-                let grown = (growth + 1) >> 1;
 
-                step.m[i] = m & moves;
-                step.shift[i] = right + self.bits as i32 - 1;
+                (step.m[i], step.shift[i]) = (m & moves, right + self.bits as i32 - 1);
                 // A first key loads `o = v`: `upper` with a factor of zero.
                 step.upper[i] = update & (!sign | first);
                 step.dither[i] = distance as i32;
                 read[i] = update;
-                let kept = if moves != 0 { score.max(l) + i64::from(grown) } else { l };
+                let kept = if moves != 0 { score.max(l) + i64::from((growth + 1) >> 1) } else { l };
                 next.l[i] = if first != 0 { score } else { kept };
                 next.spent[i] = choose(first, 0, choose(seen[i], after, spent));
                 next.begun[i] = begun | seen[i];
@@ -208,13 +206,8 @@ impl LseLanes {
                     let (s, x, w) = (scores[i].into(), arguments[i], factors[i] as u64);
                     let (begun, held) = (own.begun[i], work.tally.held[i] - tally.held[i]);
                     let step = Step { s, x, w, upper: x >= 0, action: Action::Update, l: None };
-                    work.watched.record(
-                        key,
-                        i,
-                        step,
-                        Masks { seen: seen[i], first: seen[i] & !begun, held },
-                        0,
-                    );
+                    let masks = Masks { seen: seen[i], first: seen[i] & !begun, held };
+                    work.watched.record(key, i, step, masks, 0);
                 }
             }
             (own, work.tally, *blend, work.read[key]) = (next, tally, step, read);

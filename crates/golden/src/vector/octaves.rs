@@ -155,8 +155,7 @@ impl OctaveLanes {
                 for i in 0..BLOCK {
                     let begun = own.begun[i];
                     let held = work.tally.held[i] - tally.held[i];
-                    let right = (step.shift[i] + 1 - self.bits) as u32;
-                    let bits = self.bits as u32;
+                    let (bits, right) = (self.bits as u32, (step.shift[i] + 1 - self.bits) as u32);
                     let w = Factor { m: step.m[i] as u64, bits, right }.record();
                     let x = i64::from(scores[i]) - i64::from(own.r[i]);
                     let upper = step.delta[i] > 0;

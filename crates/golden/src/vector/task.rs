@@ -112,16 +112,15 @@ impl Task<'_> {
         run
     }
 
-    /// Writes the biases of a tile for the queries of a block. Returns for each query the flags that one of its biases
-    /// has.
-    fn biases(
+    /// Writes the biases of a tile for the queries of a block, and flags results of which a bias has the flag.
+    fn add_biases(
         &self,
         biases: &KeyBiases,
         queries: &[usize],
         keys: &Range<usize>,
         work: &mut TileWork,
-    ) -> [Bias; BLOCK] {
-        let mut any = [Bias::default(); BLOCK];
+        results: &mut [(QueryResult, StepCounts)],
+    ) {
         work.dots.biased = true;
         for (place, key) in keys.clone().enumerate() {
             for (i, &query) in queries.iter().enumerate() {
@@ -129,11 +128,10 @@ impl Task<'_> {
                 let seen = work.seen[place][i] != 0;
                 let bias = if seen { biases.of(query, key) } else { Bias::default() };
                 work.dots.biases[place][i] = bias.score;
-                any[i].special |= bias.special;
-                any[i].saturated |= bias.saturated;
+                results[i].0.invalid |= bias.special;
+                results[i].0.score_saturated |= bias.saturated;
             }
         }
-        any
     }
 
     /// Shows the restore of a query to the monitor.
@@ -179,16 +177,53 @@ impl Task<'_> {
         values: &Values,
         keys: Range<usize>,
         work: &TileWork,
-        results: &mut [QueryResult],
+        results: &mut [(QueryResult, StepCounts)],
     ) {
         let [_, k_survey, v_survey] = &self.surveys;
         for (place, key) in keys.enumerate() {
             let (k, v, over) = (k_survey.special[key], v_survey.special[key], values.overflow[key]);
-            for (i, result) in results.iter_mut().enumerate() {
+            for (i, (result, _)) in results.iter_mut().enumerate() {
                 let (seen, read) = (work.seen[place][i] != 0, work.read[place][i] != 0);
                 result.invalid |= (k && seen) || (v && read);
                 result.overflow |= over && read;
             }
+        }
+    }
+
+    /// Counts the steps of a tile, flags results, and shows the steps to the monitor. `whole`: every query sees every key.
+    fn count(
+        &self,
+        (queries, ranges): (&[usize], &[Range<usize>]),
+        keys: &Range<usize>,
+        whole: bool,
+        work: &TileWork,
+        results: &mut [(QueryResult, StepCounts)],
+    ) {
+        let mut steps = 0;
+        for (i, (&query, (result, counts))) in queries.iter().zip(results).enumerate() {
+            let from = ranges[i].start.clamp(keys.start, keys.end);
+            let met = ranges[i].end.clamp(from, keys.end) - from;
+            let place = from - keys.start;
+            let seen = match whole {
+                true => met,
+                false => work.seen[place..place + met].iter().filter(|seen| seen[i] != 0).count(),
+            };
+            counts.keys += met as u64;
+            counts.masked += (met - seen) as u64;
+            counts.held += work.tally.held[i] as u64;
+            counts.loads += work.tally.loads[i] as u64;
+            result.empty &= seen == 0;
+            result.invalid |= seen > 0 && self.surveys[0].special[query];
+            result.score_saturated |= work.saturated[i] != 0;
+            result.overflow |= work.overflow[i] != 0;
+            steps += met as u64;
+            if let Some(watch) = self.monitor.watch.filter(|_| met > 0) {
+                let step = counts.restored as usize + from - ranges[i].start;
+                watch(query, step, work.watched.of(i, place..place + met));
+            }
+        }
+        if let Some(progress) = self.monitor.progress {
+            progress(steps);
         }
     }
 
@@ -209,14 +244,14 @@ impl Task<'_> {
             tally: Tally::default(),
             watched: Steps::new(),
         };
-        let mut results = vec![QueryResult { empty: true, ..QueryResult::default() }; queries.len()];
-        let mut totals = vec![StepCounts::default(); queries.len()];
-        for (i, &query) in queries.iter().enumerate() {
+        let empty = QueryResult { empty: true, ..QueryResult::default() };
+        let mut results = vec![(empty, StepCounts::default()); queries.len()];
+        for (i, (&query, (result, counts))) in queries.iter().zip(&mut results).enumerate() {
             if let Some(partial) = self.head.restored(query) {
                 block.restore(i, partial);
-                results[i].empty = false;
-                results[i].invalid = q_survey.special[query];
-                totals[i].restored = 1;
+                result.empty = false;
+                result.invalid = q_survey.special[query];
+                counts.restored = 1;
                 self.show_restore(query);
             }
         }
@@ -230,42 +265,16 @@ impl Task<'_> {
             work.tally = Tally::default();
             work.saturated = [0; BLOCK];
             dots.tile(self.isa, keys.clone(), &mut work.dots);
-            let bias_flags = biases.any().then(|| self.biases(&biases, queries, &keys, &mut work));
+            if biases.any() {
+                self.add_biases(&biases, queries, &keys, &mut work, &mut results);
+            }
             block.tile(keys.clone(), self.monitor.watch.is_some(), &mut work);
-            let mut steps = 0;
-            for (i, &query) in queries.iter().enumerate() {
-                let from = ranges[i].start.clamp(keys.start, keys.end);
-                let met = ranges[i].end.clamp(from, keys.end) - from;
-                let place = from - keys.start;
-                let seen = match whole {
-                    true => met,
-                    false => work.seen[place..place + met].iter().filter(|seen| seen[i] != 0).count(),
-                };
-                let (total, result) = (&mut totals[i], &mut results[i]);
-                total.keys += met as u64;
-                total.masked += (met - seen) as u64;
-                total.held += work.tally.held[i] as u64;
-                total.loads += work.tally.loads[i] as u64;
-                result.empty &= seen == 0;
-                result.invalid |= seen > 0 && q_survey.special[query];
-                let bias = bias_flags.map_or(Bias::default(), |flags| flags[i]);
-                result.invalid |= bias.special;
-                result.score_saturated |= bias.saturated || work.saturated[i] != 0;
-                result.overflow |= work.overflow[i] != 0;
-                steps += met as u64;
-                if let Some(watch) = self.monitor.watch.filter(|_| met > 0) {
-                    let step = total.restored as usize + from - ranges[i].start;
-                    watch(query, step, work.watched.of(i, place..place + met));
-                }
-            }
-            if let Some(progress) = self.monitor.progress {
-                progress(steps);
-            }
+            self.count((queries, &ranges), &keys, whole, &work, &mut results);
             if k_survey.any_special || v_survey.any_special || values.any_overflow {
                 self.flag_operands(values, keys, &work, &mut results);
             }
         }
-        for (i, result) in results.iter_mut().enumerate() {
+        for (i, (result, _)) in results.iter_mut().enumerate() {
             match result.empty {
                 true => result.o = vec![0; self.dv],
                 false => {
@@ -274,6 +283,6 @@ impl Task<'_> {
                 }
             }
         }
-        results.into_iter().zip(totals).collect()
+        results
     }
 }

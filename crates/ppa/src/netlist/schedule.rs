@@ -32,94 +32,102 @@ pub(super) fn schedule(mut flat: Flat) -> Result<Netlist, NetlistError> {
     if give_own_kinds(&mut flat, &gated)? {
         order.sort_by_key(|&cell| (levels[cell as usize], flat.cells[cell as usize].kind));
     }
-
-    let mut numbers = vec![OPEN; flat.nets];
-    let mut next: Net = 0;
-    let mut give = |net: Net, numbers: &mut [Net]| {
-        if net != OPEN && numbers[net as usize] == OPEN {
-            numbers[net as usize] = next;
-        }
-        next += 1;
-        next - 1
-    };
-    (0..CONSTANT_NETS).for_each(|net| {
-        give(net, &mut numbers);
-    });
-    for port in flat.ports.iter().filter(|port| port.is_input) {
-        port.nets.iter().for_each(|&net| {
-            give(net, &mut numbers);
-        });
-    }
-    let mut pins = vec![OPEN; flat.pins.len()];
-    let mut groups: Vec<(&[u32], Net)> = Vec::new();
     let same = |a: &u32, b: &u32| {
         let key = |cell: u32| (levels[cell as usize], flat.cells[cell as usize].kind);
         key(*a) == key(*b)
     };
-    for group in order.chunk_by(same) {
-        let kind = &flat.kinds[flat.cells[group[0] as usize].kind as usize];
-        let mut first = None;
-        for output in output_slots(kind) {
-            for &cell in group {
-                let pin = output.map(|pin| flat.cells[cell as usize].first_pin as usize + pin);
-                let number = give(pin.map_or(OPEN, |pin| flat.pins[pin]), &mut numbers);
-                first.get_or_insert(number);
-                if let Some(pin) = pin {
-                    // Also where nothing is connected: the output toggles all the same.
-                    pins[pin] = number;
-                }
-            }
-        }
-        groups.push((group, first.unwrap_or_default()));
-    }
-    let nets = next as usize;
-    for (pin, &net) in pins.iter_mut().zip(&flat.pins) {
-        if *pin == OPEN && net != OPEN {
-            *pin = numbers[net as usize];
-        }
-    }
+    let groups: Vec<&[u32]> = order.chunk_by(same).collect();
+    let numbers = Numbers::new(&flat, &groups);
     let mut ports = flat.ports;
     for net in ports.iter_mut().flat_map(|port| &mut port.nets) {
-        *net = numbers[*net as usize];
+        *net = numbers.of_nets[*net as usize];
     }
-
-    // From here on cells are in the order of evaluation.
-    let cells: Vec<_> = order.iter().map(|&cell| flat.cells[cell as usize]).collect();
-    let groups: Vec<(usize, Net)> = groups.iter().map(|(group, first)| (group.len(), *first)).collect();
     let mut netlist = Netlist {
         ports,
-        nets,
-        clock: clock.map(|net| numbers[net as usize]),
+        nets: numbers.next as usize,
+        clock: clock.map(|net| numbers.of_nets[net as usize]),
         instances: flat.instances,
         kinds: flat.kinds,
-        cells,
+        // From here on cells are in the order of evaluation.
+        cells: order.iter().map(|&cell| flat.cells[cell as usize]).collect(),
         names: flat.names,
-        pins,
+        pins: numbers.of_pins,
         flip_flops: Vec::new(),
         logic: Vec::new(),
     };
     let mut done = 0;
-    for (cells, first_output) in groups {
-        let kind = netlist.cells[done].kind;
-        let description = &netlist.kinds[kind as usize];
-        let program = description.next.as_ref().unwrap_or(&description.outputs);
-        let mut sources = Vec::with_capacity(program.inputs.len() * cells);
-        for input in &program.inputs {
-            for position in 0..cells {
-                sources.push(match input {
-                    Source::Pin(pin) => netlist.pins(&netlist.cells[done + position])[*pin],
-                    Source::State | Source::InverseState => first_output + position as Net,
-                });
-            }
-        }
-        done += cells;
-        let run = EqualCells { kind, cells, sources, first_output };
-        match description.next {
+    for (group, first_output) in groups.iter().zip(numbers.first_outputs) {
+        let run = equal_cells(&netlist, &netlist.cells[done..done + group.len()], first_output);
+        done += group.len();
+        match netlist.kinds[run.kind as usize].next {
             Some(_) => netlist.flip_flops.push(run),
             None => netlist.logic.push(run),
         }
     }
     Ok(netlist)
+}
+
+/// Nets in the order of evaluation: constants, inputs, outputs of equal cells side by side.
+struct Numbers {
+    of_nets: Vec<Net>,
+    of_pins: Vec<Net>,
+    /// The first output of each group of equal cells.
+    first_outputs: Vec<Net>,
+    next: Net,
+}
+
+impl Numbers {
+    fn new(flat: &Flat, groups: &[&[u32]]) -> Numbers {
+        let (of_nets, of_pins) = (vec![OPEN; flat.nets], vec![OPEN; flat.pins.len()]);
+        let mut numbers = Numbers { of_nets, of_pins, first_outputs: Vec::new(), next: 0 };
+        let inputs = flat.ports.iter().filter(|port| port.is_input).flat_map(|port| &port.nets).copied();
+        (0..CONSTANT_NETS).chain(inputs).for_each(|net| {
+            numbers.give(net);
+        });
+        for group in groups {
+            numbers.first_outputs.push(numbers.next);
+            for output in output_slots(&flat.kinds[flat.cells[group[0] as usize].kind as usize]) {
+                for &cell in *group {
+                    let pin = output.map(|pin| flat.cells[cell as usize].first_pin as usize + pin);
+                    let number = numbers.give(pin.map_or(OPEN, |pin| flat.pins[pin]));
+                    if let Some(pin) = pin {
+                        // Also where nothing is connected: the output toggles all the same.
+                        numbers.of_pins[pin] = number;
+                    }
+                }
+            }
+        }
+        for (pin, &net) in numbers.of_pins.iter_mut().zip(&flat.pins) {
+            if *pin == OPEN && net != OPEN {
+                *pin = numbers.of_nets[net as usize];
+            }
+        }
+        numbers
+    }
+
+    /// The next number, for a net that may have one already.
+    fn give(&mut self, net: Net) -> Net {
+        if net != OPEN && self.of_nets[net as usize] == OPEN {
+            self.of_nets[net as usize] = self.next;
+        }
+        self.next += 1;
+        self.next - 1
+    }
+}
+
+/// Equal cells with the nets that their program reads.
+fn equal_cells(netlist: &Netlist, cells: &[CellInstance], first_output: Net) -> EqualCells {
+    let kind = cells[0].kind;
+    let description = &netlist.kinds[kind as usize];
+    let program = description.next.as_ref().unwrap_or(&description.outputs);
+    let mut sources = Vec::with_capacity(program.inputs.len() * cells.len());
+    for input in &program.inputs {
+        sources.extend(cells.iter().zip(first_output..).map(|(cell, state)| match input {
+            Source::Pin(pin) => netlist.pins(cell)[*pin],
+            Source::State | Source::InverseState => state,
+        }));
+    }
+    EqualCells { kind, cells: cells.len(), sources, first_output }
 }
 
 /// Output pins in the order of their nets; in a flip-flop first the state, which is the first output that

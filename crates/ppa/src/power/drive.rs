@@ -50,19 +50,18 @@ pub(super) fn drive(
     netlist: &Netlist,
     feeds: &[Feed],
     cycles: usize,
-    mut glitches: Option<(GlitchCounter, usize)>,
+    glitches: Option<(GlitchCounter, usize)>,
     observer: Observer,
 ) -> Result<Activity, PowerError> {
     let ports = Ports::new(target, netlist)?;
     let mut streams: Vec<PowerStream> = feeds.par_iter().map(|feed| PowerStream::new(target, feed)).collect();
     let mut simulation = Simulation::new(netlist, streams.len() as u32);
     let mut conditions = Conditions::new(netlist);
-    let mut checked = 0;
+    let (mut checked, mut steps) = (0, (0, 0));
     let warm_up = warm_up(target);
     let total = warm_up + cycles;
-    let sample = glitches.as_ref().map(|(_, wanted)| Sample::new(*wanted, feeds.len(), cycles, warm_up));
-    let sampled = |cycle| sample.is_some_and(|sample| sample.contains(cycle));
-    let mut steps = (0, 0);
+    let mut glitches =
+        glitches.map(|(counter, wanted)| (counter, Sample::new(wanted, feeds.len(), cycles, warm_up)));
     for cycle in 0..total {
         if cycle == warm_up {
             simulation.reset_toggles();
@@ -82,24 +81,24 @@ pub(super) fn drive(
                 problem,
             })?;
         }
-        if let Some((counter, _)) = &mut glitches {
-            if sampled(cycle)
-                && let Some((net, stream)) = counter.after(simulation.values())
-            {
+        if let Some((counter, sample)) = &mut glitches {
+            let values = simulation.values();
+            let unsettled = sample.contains(cycle).then(|| counter.after(values)).flatten();
+            if let Some((net, stream)) = unsettled {
                 return Err(PowerError::Unsettled { core: target.name(), stream, cycle, net });
             }
-            if sampled(cycle + 1) {
-                counter.before(simulation.values());
+            if sample.contains(cycle + 1) {
+                counter.before(values);
             }
         }
         if cycle >= warm_up {
-            for frame in streams.iter().map(|stream| &stream.frame).filter(|frame| frame.is_high(Port::VStep))
-            {
+            let taken = streams.iter().map(|stream| &stream.frame).filter(|frame| frame.is_high(Port::VStep));
+            taken.for_each(|frame| {
                 steps = (steps.0 + 1, steps.1 + u64::from(!frame.is_high(Port::VRen)));
+            });
+            if (cycle - warm_up).is_multiple_of(cycles.div_ceil(SAMPLES)) {
+                conditions.sample(netlist, &simulation);
             }
-        }
-        if cycle >= warm_up && (cycle - warm_up).is_multiple_of(cycles.div_ceil(SAMPLES)) {
-            conditions.sample(netlist, &simulation);
         }
         observer(cycle, total, &simulation);
     }

@@ -61,22 +61,26 @@ pub(super) fn core(name: &str, design: Design, d: usize, area: f64, power: f64, 
             held: 0.25,
             glitches: None,
         }),
-        run: Run {
-            flashd: "0".to_string(),
-            yosys: "Yosys 0".to_string(),
-            opensta: "OpenSTA 0".to_string(),
-            library_file: "made-up.lib".to_string(),
-            library_sha256: "0123456789abcdef".repeat(4),
-            default_library: false,
-            clock: Some(clock),
-            external_share: 0.25,
-            flat: false,
-            clock_gates: false,
-            dont_use: Vec::new(),
-            cycles: 1,
-            glitches: None,
-            data: Some("made-up".to_string()),
-        },
+        run: run(clock),
+    }
+}
+
+fn run(clock: f64) -> Run {
+    Run {
+        flashd: "0".to_string(),
+        yosys: "Yosys 0".to_string(),
+        opensta: "OpenSTA 0".to_string(),
+        library_file: "made-up.lib".to_string(),
+        library_sha256: "0123456789abcdef".repeat(4),
+        default_library: false,
+        clock: Some(clock),
+        external_share: 0.25,
+        flat: false,
+        clock_gates: false,
+        dont_use: Vec::new(),
+        cycles: 1,
+        glitches: None,
+        data: Some("made-up".to_string()),
     }
 }
 

@@ -4,7 +4,7 @@ use super::charts::{Chart, Measure, charts};
 use super::compare::{CLOCKS_DIFFER, Compared, Pair, area_saving, energy_saving, glitch_saving, groups};
 use super::page::{commands, details, element, page, table};
 use super::tables::{self, ReportTable, significant};
-use crate::figures::{CoreFigures, Measurements};
+use crate::figures::{CoreFigures, Measurements, PowerFigures};
 use flashd_chart::ChartError;
 
 /// How the figures of a report can be made again; the command line is not known here.
@@ -136,6 +136,37 @@ fn failed_cores(all: &Measurements) -> String {
     element("h2", "Cores without figures") + &table(&ReportTable { header, rows: rows.collect() })
 }
 
+/// The shares of a core's power, without glitches and with.
+fn power(power: &PowerFigures) -> String {
+    let mut sentences = vec![
+        format!("{}.", tables::power_source(power)),
+        format!(
+            "Without glitches, of {} mW at {:.2} MHz, nets take {}, the clock's pins {}, cells inside {}, leakage {}; {} pJ a cycle.",
+            significant(power.total),
+            power.clock,
+            significant(power.switching),
+            significant(power.clock_net),
+            significant(power.internal),
+            significant(power.leakage),
+            significant(power.energy()),
+        ),
+    ];
+    sentences.extend(power.glitches.as_ref().map(|glitches| {
+        format!(
+            "With glitches, of {} mW nets take {}, the clock's pins {}, cells inside {}, leakage {}; {} pJ a cycle. Everything was \
+             at rest {:.3} ns after an edge.",
+            significant(glitches.total),
+            significant(glitches.switching),
+            significant(glitches.clock_net),
+            significant(glitches.internal),
+            significant(glitches.leakage),
+            significant(power.glitch_energy().unwrap_or_default()),
+            glitches.settled,
+        )
+    }));
+    sentences.iter().map(|text| element("p", text)).collect()
+}
+
 fn each_core(figures: &[CoreFigures], how: &Commands) -> String {
     let mut body = element("h2", "Core by core");
     for (f, command) in figures.iter().zip(&how.cores) {
@@ -148,7 +179,7 @@ fn each_core(figures: &[CoreFigures], how: &Commands) -> String {
         let (sentence, through) = tables::worst_path(f);
         inner += &element("p", &format!("{sentence}."));
         inner += &table(&through);
-        let (flip_flops, nand2) = (tables::significant(f.area.flip_flop_area), &f.area.nand2);
+        let (flip_flops, nand2) = (significant(f.area.flip_flop_area), &f.area.nand2);
         inner += &element(
             "p",
             &format!(
@@ -157,39 +188,7 @@ fn each_core(figures: &[CoreFigures], how: &Commands) -> String {
                 f.area.cells, f.timing.slack, f.timing.wires
             ),
         );
-        if let Some(power) = &f.power {
-            inner += &element("p", &format!("{}.", tables::power_source(power)));
-            inner += &element(
-                "p",
-                &format!(
-                    "Without glitches, of {} mW at {:.2} MHz, nets take {}, the clock's pins {}, cells inside {}, leakage {}; {} pJ a \
-                     cycle.",
-                    tables::significant(power.total),
-                    power.clock,
-                    tables::significant(power.switching),
-                    tables::significant(power.clock_net),
-                    tables::significant(power.internal),
-                    tables::significant(power.leakage),
-                    tables::significant(power.energy()),
-                ),
-            );
-            if let Some(glitches) = &power.glitches {
-                inner += &element(
-                    "p",
-                    &format!(
-                        "With glitches, of {} mW nets take {}, the clock's pins {}, cells inside {}, leakage {}; {} pJ a \
-                         cycle. Everything was at rest {:.3} ns after an edge.",
-                        significant(glitches.total),
-                        significant(glitches.switching),
-                        significant(glitches.clock_net),
-                        significant(glitches.internal),
-                        significant(glitches.leakage),
-                        significant(power.glitch_energy().unwrap_or_default()),
-                        glitches.settled,
-                    ),
-                );
-            }
-        }
+        inner += &f.power.as_ref().map_or(String::new(), power);
         inner += &commands(std::slice::from_ref(command));
         let json = serde_json::to_string_pretty(&f.configuration).unwrap_or_default();
         inner += &details("Configuration, as --config takes it", &element("pre", &json));

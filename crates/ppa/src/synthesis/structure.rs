@@ -118,10 +118,6 @@ impl JsonModule {
     /// With `cut`, cells of these types are left out and the nets between them and the rest become ports
     /// `cut_<n>`, so that the rest can be timed alone.
     pub(super) fn verilog(&self, name: &str, cut: &[String]) -> String {
-        let kept: Vec<(&String, &JsonCell)> =
-            self.cells.iter().filter(|(_, c)| !cut.contains(&c.kind)).collect();
-        let boundary = self.boundary(cut);
-        let mut wires = BTreeSet::new();
         let mut names: HashMap<usize, String> = HashMap::new();
         let mut declarations = String::new();
         let mut aliases = String::new();
@@ -148,7 +144,7 @@ impl JsonModule {
                 }
             }
         }
-        for (n, direction) in boundary {
+        for (n, direction) in self.boundary(cut) {
             // Nets that reach a port of the module are already visible.
             if let std::collections::hash_map::Entry::Vacant(entry) = names.entry(n) {
                 entry.insert(format!("cut_{n}"));
@@ -156,31 +152,10 @@ impl JsonModule {
                 let _ = writeln!(declarations, "  {direction} cut_{n};");
             }
         }
-        let mut body = String::new();
-        for (cell_name, cell) in kept {
-            let connections: Vec<String> = cell
-                .connections
-                .iter()
-                .map(|(port, bits)| {
-                    let bits: Vec<String> = bits
-                        .iter()
-                        .rev()
-                        .map(|bit| match bit {
-                            Bit::Net(n) => names.get(n).cloned().unwrap_or_else(|| {
-                                wires.insert(*n);
-                                format!("_n{n}_")
-                            }),
-                            Bit::Constant(value) => format!("1'b{}", if value == "1" { "1" } else { "0" }),
-                        })
-                        .collect();
-                    match bits.len() {
-                        0 => format!(".{port}()"),
-                        1 => format!(".{port}({})", bits[0]),
-                        _ => format!(".{port}({{{}}})", bits.join(", ")),
-                    }
-                })
-                .collect();
-            let _ = writeln!(body, "  {} {cell_name} ({});", cell.kind, connections.join(", "));
+        let (mut body, mut wires) = (String::new(), BTreeSet::new());
+        for (cell_name, cell) in self.cells.iter().filter(|(_, cell)| !cut.contains(&cell.kind)) {
+            let pins = cell.pins(&names, &mut wires);
+            let _ = writeln!(body, "  {} {cell_name} ({});", cell.kind, pins.join(", "));
         }
         let wires: String = wires.iter().map(|n| format!("  wire _n{n}_;\n")).collect();
         format!("module {name} ({});\n{declarations}{wires}{aliases}{body}endmodule\n", port_names.join(", "))
@@ -209,6 +184,26 @@ impl JsonModule {
 }
 
 impl JsonCell {
+    /// The connections as in Verilog. Nets without a name are added to `wires`.
+    fn pins(&self, names: &HashMap<usize, String>, wires: &mut BTreeSet<usize>) -> Vec<String> {
+        let mut bit = |bit: &Bit| match bit {
+            Bit::Net(n) => names.get(n).cloned().unwrap_or_else(|| {
+                wires.insert(*n);
+                format!("_n{n}_")
+            }),
+            Bit::Constant(value) => format!("1'b{}", if value == "1" { "1" } else { "0" }),
+        };
+        let mut pin = |(port, bits): (&String, &Vec<Bit>)| {
+            let bits: Vec<String> = bits.iter().rev().map(&mut bit).collect();
+            match bits.len() {
+                0 => format!(".{port}()"),
+                1 => format!(".{port}({})", bits[0]),
+                _ => format!(".{port}({{{}}})", bits.join(", ")),
+            }
+        };
+        self.connections.iter().map(&mut pin).collect()
+    }
+
     /// Whether a port of this cell drives its nets.
     pub(super) fn drives(&self, port: &str) -> bool {
         self.port_directions.get(port).is_some_and(|d| d == "output")

@@ -90,6 +90,26 @@ fn end_slack(line: &str) -> Option<f64> {
     line.split_whitespace().next_back()?.parse().ok()
 }
 
+/// Commands for the worst path of each kind, and for those into the flip-flops of each module.
+fn report_commands(registered: &[Vec<String>]) -> String {
+    let report = "report_checks -path_delay max -format full -digits 6";
+    let mut script = format!("{report}\n");
+    // Paths that spend some of the period outside need a longer period for the same delay, so that the worst path of each kind counts.
+    for (from, to) in [(CLOCK, CLOCK), (EXTERNAL, CLOCK), (CLOCK, EXTERNAL), (EXTERNAL, EXTERNAL)] {
+        let _ = writeln!(script, "{report} -from [get_clocks {from}] -to [get_clocks {to}]");
+    }
+    for instances in registered {
+        let step = instances.len().div_ceil(INSTANCES_REPORTED);
+        let pattern = |path: &String| match path.is_empty() {
+            true => format!("*{REGISTER_SUFFIX}"),
+            false => format!("{path}/*{REGISTER_SUFFIX}"),
+        };
+        let patterns: Vec<String> = instances.iter().step_by(step.max(1)).map(pattern).collect();
+        let _ = writeln!(script, "{report} -to [get_cells {{{}}}]", patterns.join(" "));
+    }
+    script + &format!("{report} -to [all_outputs]\n")
+}
+
 /// Times a whole core at a clock of `clock` ns, with external delays of [`EXTERNAL_SHARE`] of it at every port. `registered` are the
 /// instance paths of modules with flip-flops, grouped by module.
 pub(crate) fn analyse(
@@ -110,28 +130,7 @@ pub(crate) fn analyse(
     let _ = writeln!(script, "link_design {}", mapped.top);
     let period = clock / library.time_unit_ns();
     script += &constraints(library, period, EXTERNAL_SHARE);
-    let report = "report_checks -path_delay max -format full -digits 6";
-    let _ = writeln!(script, "{report}");
-    // Paths that spend some of the period outside need a longer period for the same delay, so that the worst path of each kind counts.
-    for (from, to) in [(CLOCK, CLOCK), (EXTERNAL, CLOCK), (CLOCK, EXTERNAL), (EXTERNAL, EXTERNAL)] {
-        let _ = writeln!(script, "{report} -from [get_clocks {from}] -to [get_clocks {to}]");
-    }
-    for instances in registered {
-        let step = instances.len().div_ceil(INSTANCES_REPORTED);
-        let patterns: Vec<String> = instances
-            .iter()
-            .step_by(step.max(1))
-            .map(|path| {
-                if path.is_empty() {
-                    format!("*{REGISTER_SUFFIX}")
-                } else {
-                    format!("{path}/*{REGISTER_SUFFIX}")
-                }
-            })
-            .collect();
-        let _ = writeln!(script, "{report} -to [get_cells {{{}}}]", patterns.join(" "));
-    }
-    let _ = writeln!(script, "{report} -to [all_outputs]");
+    script += &report_commands(registered);
     let entry = cache.entry("timing", &digest.field("script", &script).finish(), |folder| {
         let work = work_folder()?;
         provide(work.path(), LIBRARY, &library.for_tools)?;

@@ -139,15 +139,8 @@ impl<'a> Allocator<'a> {
             }
             Instruction::High { to, a } => {
                 let source = self.register(a, &[]);
-                let register = self.define(now, instruction, to);
-                self.assembler.vector(
-                    op::EXTRACT,
-                    Length::Y,
-                    source,
-                    0,
-                    Operand::Register(register),
-                    Some(1),
-                );
+                let register = Operand::Register(self.define(now, instruction, to));
+                self.assembler.vector(op::EXTRACT, Length::Y, source, 0, register, Some(1));
             }
             Instruction::Gather { code, length, to, index, table, bytes } => {
                 let index = self.register(index, &[]);

@@ -76,21 +76,27 @@ fn queries_and_keys(
             (scaled::query(config).repeat(pool), keys.collect())
         }
         Scores::Jumps | Scores::Tails | Scores::Octaves | Scores::Edges => {
-            // The core's shift is a power of two near 1/sqrt(d); the remaining factor does not matter.
-            let axes = d.min(AXES);
-            let root = (d as f32).sqrt();
-            let q: Vec<f32> = (0..pool * d).map(|i| if i % d < axes { root } else { 0.0 }).collect();
-            let mut k = vec![0.0; pool * d];
-            for (row, &score) in k.chunks_exact_mut(d).zip(scores) {
-                let mut rest = score;
-                for x in &mut row[..axes] {
-                    *x = format_value(keys.format, rest);
-                    rest -= *x;
-                }
-            }
+            let (q, k) = spread(scores, keys, pool);
             (encode(queries, &q, 1.0), encode(keys, &k, 1.0))
         }
     }
+}
+
+/// Queries and keys with scores spread over [`AXES`].
+fn spread(scores: &[f32], keys: Operand, pool: usize) -> (Vec<f32>, Vec<f32>) {
+    let (d, axes) = (keys.d, keys.d.min(AXES));
+    // The core's shift is a power of two near 1/sqrt(d); the remaining factor does not matter.
+    let root = (d as f32).sqrt();
+    let q = (0..pool * d).map(|i| if i % d < axes { root } else { 0.0 }).collect();
+    let mut k = vec![0.0; pool * d];
+    for (row, &score) in k.chunks_exact_mut(d).zip(scores) {
+        let mut rest = score;
+        for x in &mut row[..axes] {
+            *x = format_value(keys.format, rest);
+            rest -= *x;
+        }
+    }
+    (q, k)
 }
 
 /// Queries and keys: on every axis, for some rows, one of them has an exponent field of a single bit, and the other one what brings

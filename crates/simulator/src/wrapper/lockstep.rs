@@ -127,16 +127,11 @@ pub fn run_observed(
     run.map_err(|e| bench.failed.take().map_or(WrapperError::Difference(e), WrapperError::Observer))
 }
 
-/// The run in a bench after reset.
-fn checked(
-    config: &WrapperConfig,
-    w: &WrapperWorkload,
-    bench: &mut WrapperBench,
-    expected: &[ExpectedBlock],
-) -> Result<WrapperRun, String> {
+/// Queues the packets of a workload, and its values for their requests.
+fn queue(config: &WrapperConfig, w: &WrapperWorkload, bench: &mut WrapperBench, expected: &[ExpectedBlock]) {
     let words = config.array.core.port_words();
-    let [q_shape, k_shape, v_shape, o_shape] =
-        [Carried::Query, Carried::Key, Carried::Value, Carried::Result].map(|c| Shape::of(config, c));
+    let [q_shape, k_shape, v_shape] =
+        [Carried::Query, Carried::Key, Carried::Value].map(|c| Shape::of(config, c));
     for (block, e) in w.blocks.iter().zip(expected) {
         let all = config.values == Values::All;
         let v = if all { beats(&v_shape, &block.v, &[], true) } else { Vec::new() };
@@ -149,6 +144,16 @@ fn checked(
             bench.begin_from(states(config, block, e.results.len()));
         }
     }
+}
+
+/// The run in a bench after reset.
+fn checked(
+    config: &WrapperConfig,
+    w: &WrapperWorkload,
+    bench: &mut WrapperBench,
+    expected: &[ExpectedBlock],
+) -> Result<WrapperRun, String> {
+    queue(config, w, bench, expected);
     // Nothing moves before the start.
     for _ in 0..20 {
         bench.cycle()?;
@@ -163,18 +168,18 @@ fn checked(
         }
     }
     let results: usize = expected.iter().map(|e| e.results.len()).sum();
+    let result_beats = results * Shape::of(config, Carried::Result).beats;
     let (mut before, mut still) = (0, 0);
-    while !bench.is_streamed() || bench.sent.len() < results * o_shape.beats {
+    while !bench.is_streamed() || bench.sent.len() < result_beats {
         bench.cycle()?;
         let moved = bench.sent.len() + bench.asked.len() + bench.keys_taken.len() + bench.queries_left();
         still = if moved == before { still + 1 } else { 0 };
         before = moved;
         if still > HANG {
             return Err(format!(
-                "cycle {}: nothing has moved for {HANG} cycles: {} of {} result beats, {} requests",
+                "cycle {}: nothing has moved for {HANG} cycles: {} of {result_beats} result beats, {} requests",
                 bench.engine.cycle(),
                 bench.sent.len(),
-                results * o_shape.beats,
                 bench.asked.len()
             ));
         }
@@ -188,7 +193,7 @@ fn checked(
     run.cycles = cycles;
     read_registers(config, bench, &mut run)?;
     counters(expected, &run)?;
-    run.last_keys = last_keys(&k_shape, expected, &bench.keys_taken);
+    run.last_keys = last_keys(&Shape::of(config, Carried::Key), expected, &bench.keys_taken);
     Ok(run)
 }
 

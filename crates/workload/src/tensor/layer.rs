@@ -50,8 +50,8 @@ impl Layer {
         Layer::assemble(bundle::read(path, Rank::Layer, first)?)
     }
 
-    /// The heads of three tensors, at least one.
-    fn assemble([q, k, v]: [Tensor; 3]) -> Result<Layer, TensorError> {
+    /// Checks the shapes of three tensors against each other.
+    fn check_shapes([q, k, v]: &[Tensor; 3]) -> Result<(), TensorError> {
         if k.columns != q.columns {
             return Err(k.place.error(Problem::DimensionMismatch {
                 d: k.columns,
@@ -66,16 +66,22 @@ impl Layer {
                 other_rows: k.rows,
             }));
         }
-        for (tensor, fits, other) in [(&v, v.heads == k.heads, &k), (&q, q.heads.is_multiple_of(k.heads), &k)]
-        {
+        for (tensor, fits) in [(v, v.heads == k.heads), (q, q.heads.is_multiple_of(k.heads))] {
             if !fits {
                 return Err(tensor.place.error(Problem::HeadMismatch {
                     heads: tensor.heads,
-                    other: other.place.to_string(),
-                    other_heads: other.heads,
+                    other: k.place.to_string(),
+                    other_heads: k.heads,
                 }));
             }
         }
+        Ok(())
+    }
+
+    /// The heads of three tensors, at least one.
+    fn assemble(tensors: [Tensor; 3]) -> Result<Layer, TensorError> {
+        Layer::check_shapes(&tensors)?;
+        let [q, k, v] = tensors;
         let whole = Size { queries: q.rows, keys: k.rows };
         let size = Size { queries: q.taken, keys: k.taken };
         let (heads, served) = (q.heads, q.heads / k.heads);

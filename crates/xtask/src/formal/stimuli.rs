@@ -4,7 +4,6 @@ use crate::failure::{Outcome, input};
 use crate::icarus::icarus;
 use crate::process::{Said, quoted, yosys};
 use crate::work::{read, write};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// Processor time for each step.
@@ -90,67 +89,55 @@ fn bench(ports: &[Port], cycles: u32, seed: u32) -> Outcome<String> {
     let reset = ports.iter().find(|port| matches!(port.name.as_str(), "rst" | "aresetn"));
     let Some(reset) = reset else { return input("a design without a port rst or aresetn") };
     let in_reset = u8::from(reset.name == "rst");
-    let mut text = String::from("module bench;\n");
-    let mut line = |indented: &str| {
-        // A string takes every line.
-        let _ = writeln!(text, "    {indented}");
-    };
-    line(&format!("integer seed = {seed}, cycle, rate;"));
-    let (mut draws, mut compares) = (Vec::new(), Vec::new());
+    let (clock, reset, out_of_reset) = (&clock.name, &reset.name, 1 - in_reset);
+    let (mut declared, mut drawn, mut compared) = (String::new(), String::new(), String::new());
     for Port { input, bits, name } in ports {
         let range = format!("[{}:0]", bits - 1);
-        if *input {
-            line(&format!("reg {range} {name} = 0;"));
-        } else {
-            line(&format!("wire {range} old_{name}, new_{name};"));
-            compares.push(format!("if (|(old_{name} ^ new_{name}) === 1'b1) fail(\"{name}\");"));
-        }
-        if name == &clock.name || name == &reset.name || !input {
+        if !input {
+            declared += &format!("    wire {range} old_{name}, new_{name};\n");
+            compared += &format!("            if (|(old_{name} ^ new_{name}) === 1'b1) fail(\"{name}\");\n");
             continue;
         }
-        match bits {
-            1 => draws.push(format!("{name} = ($random(seed) & 255) < rate;")),
-            _ => draws.extend((0..*bits).step_by(32).map(|low| {
-                let width = (bits - low).min(32);
-                format!("{name}[{low} +: {width}] = $random(seed);")
-            })),
+        declared += &format!("    reg {range} {name} = 0;\n");
+        if name == clock || name == reset {
+            continue;
+        }
+        if *bits == 1 {
+            drawn += &format!("            {name} = ($random(seed) & 255) < rate;\n");
+            continue;
+        }
+        for low in (0..*bits).step_by(32) {
+            let width = (bits - low).min(32);
+            drawn += &format!("            {name}[{low} +: {width}] = $random(seed);\n");
         }
     }
-    for side in ["old", "new"] {
+    let instance = |side: &str| {
         let connect = |port: &Port| match port.input {
             true => format!(".{0}({0})", port.name),
             false => format!(".{0}({side}_{0})", port.name),
         };
-        let ports: Vec<String> = ports.iter().map(connect).collect();
-        line(&format!("{side} u_{side} ({});", ports.join(", ")));
-    }
-    let (clock, reset) = (&clock.name, &reset.name);
-    line(
-        "task fail; input [511:0] name; begin $display(\"cycle %0d: %0s\", cycle, name); $finish; end endtask",
-    );
-    line("initial begin");
-    line(&format!("    for (cycle = 0; cycle < {cycles}; cycle = cycle + 1) begin"));
-    line("        if (cycle % 64 == 0) rate = $random(seed) & 255;");
-    line(&format!(
-        "        {reset} = cycle < {RESET} || ($random(seed) & 4095) == 0 ? {in_reset} : {};",
-        1 - in_reset
-    ));
-    for draw in &draws {
-        line(&format!("        {draw}"));
-    }
-    line(&format!("        #1 {clock} = 1; #1"));
-    for compare in &compares {
-        line(&format!("        {compare}"));
-    }
-    line(&format!("        {clock} = 0; #1"));
-    for compare in &compares {
-        line(&format!("        {compare}"));
-    }
-    line("    end");
-    line(&format!("    $display(\"{ALIKE}\"); $finish;"));
-    line("end");
-    text.push_str("endmodule\n");
-    Ok(text)
+        ports.iter().map(connect).collect::<Vec<_>>().join(", ")
+    };
+    Ok(format!(
+        "module bench;
+    integer seed = {seed}, cycle, rate;
+{declared}    old u_old ({});
+    new u_new ({});
+    task fail; input [511:0] name; begin $display(\"cycle %0d: %0s\", cycle, name); $finish; end endtask
+    initial begin
+        for (cycle = 0; cycle < {cycles}; cycle = cycle + 1) begin
+            if (cycle % 64 == 0) rate = $random(seed) & 255;
+            {reset} = cycle < {RESET} || ($random(seed) & 4095) == 0 ? {in_reset} : {out_of_reset};
+{drawn}            #1 {clock} = 1; #1
+{compared}            {clock} = 0; #1
+{compared}        end
+        $display(\"{ALIKE}\"); $finish;
+    end
+endmodule
+",
+        instance("old"),
+        instance("new")
+    ))
 }
 
 #[cfg(test)]
