@@ -1,7 +1,7 @@
 //! A core from JSON or from options.
 
 use crate::{Error, guarded};
-use flashd_generator::{Emission, GeneratedFile, Origin, Prefix, core_files_in, write_all};
+use flashd_generator::{Emission, GeneratedFile, Origin, Prefix, machine_files, write_all};
 use flashd_golden::{Merge, PartialState, Stepper, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_spec::config::{CoreConfig, CoreFields, CoreOption, OPTIONS};
@@ -166,7 +166,7 @@ impl Core {
         let revision = if flashd_files::reproducible() { "" } else { flashd_revision::REVISION };
         let origin = Origin { revision: revision.into(), command: None };
         let emission = Emission { prefix, ..Emission::of(origin) };
-        core_files_in(&self.config, &emission).map_err(Error::input)
+        machine_files(&self.config, &emission).map_err(Error::input)
     }
 
     /// Writes them into a folder, as `flashd generate --out` does, and names them.

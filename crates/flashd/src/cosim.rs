@@ -3,16 +3,18 @@
 pub mod build;
 
 use crate::cli::{ArrayArgs, CosimArgs};
+use crate::generate::testbench::{layout, stream_vectors};
 use crate::output::{Failure, print, print_json, table};
 use crate::progress::{Work, on_all_processors, rates, step};
-use crate::select::parse_flags;
-use crate::target::Target;
+use crate::select::{machine, parse_flags};
 use build::{Compile, Running, Simulator, require_tools};
 use clap::Args;
+use flashd_generator::machine_files;
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::RunError;
 use flashd_simulator::selftest::{Expected, Stream, Streamed};
 use flashd_spec::config::CoreConfig;
+use flashd_spec::machine::Machine;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -21,7 +23,7 @@ use std::time::Instant;
 
 /// The design that `--core` selects.
 #[derive(Args)]
-struct TargetFlags {
+struct MachineFlags {
     #[command(flatten)]
     array: ArrayArgs,
     #[arg(long, conflicts_with = "queries")]
@@ -48,27 +50,27 @@ struct Row {
 }
 
 pub fn run(args: &CosimArgs) -> Result<(), Failure> {
-    let targets = targets(args)?;
+    let machines = machines(args)?;
     require_tools()?;
     if let Some(folder) = &args.waves {
         flashd_files::create_folder(folder)
             .map_err(|e| Failure::input(format!("--waves {}: {e}", folder.display())))?;
     }
-    let keys = targets.len() as u64 * args.keys;
+    let keys = machines.len() as u64 * args.keys;
     let bar = Work::start(keys, "{bar:30} {pos}/{len} keys, {elapsed} of {duration}: {msg}");
     let (frame, element) = rates::VERILATOR;
-    let compiling: f64 = targets.iter().map(|target| frame + element * target.cores().0.d as f64).sum();
+    let compiling: f64 = machines.iter().map(|machine| frame + element * machine.core().d as f64).sum();
     bar.expect(on_all_processors(compiling), ", less for what was compiled before");
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.jobs.unwrap_or(0) as usize)
         .build()
         .map_err(|e| Failure::input(format!("--jobs: {e}")))?;
     let rows = pool.install(|| {
-        let one = |target: &Target| {
-            bar.set_message(target.name());
-            compare(args, target, &bar)
+        let one = |machine: &Machine| {
+            bar.set_message(machine.name());
+            compare(args, machine, &bar)
         };
-        targets.par_iter().with_max_len(1).map(one).collect::<Result<Vec<Row>, Failure>>()
+        machines.par_iter().with_max_len(1).map(one).collect::<Result<Vec<Row>, Failure>>()
     });
     drop(bar);
     let rows = rows?;
@@ -83,56 +85,55 @@ pub fn run(args: &CosimArgs) -> Result<(), Failure> {
 
 /// The names of the designs that the arguments select.
 pub fn selected(args: &CosimArgs) -> Result<Vec<String>, Failure> {
-    Ok(targets(args)?.iter().map(Target::name).collect())
+    Ok(machines(args)?.iter().map(Machine::name).collect())
 }
 
-fn targets(args: &CosimArgs) -> Result<Vec<Target>, Failure> {
-    let mut targets = Vec::new();
+fn machines(args: &CosimArgs) -> Result<Vec<Machine>, Failure> {
+    let mut machines = Vec::new();
     if args.shipped {
-        targets.extend(CoreConfig::shipped().into_iter().map(Target::Core));
+        machines.extend(CoreConfig::shipped().into_iter().map(Machine::Core));
     }
     if args.array != ArrayArgs::default() || args.parts.is_some() {
-        targets.push(Target::new(&args.array, args.parts)?);
+        machines.push(machine(&args.array, args.parts)?);
     }
     for text in &args.core {
         let wrong = |e: Failure| Failure::input(format!("--core \"{text}\": {e}"));
-        let flags = parse_flags::<TargetFlags>(text).map_err(wrong)?;
-        let target = Target::new(&flags.array, flags.parts);
-        targets.push(target.map_err(wrong)?);
+        let flags = parse_flags::<MachineFlags>(text).map_err(wrong)?;
+        machines.push(machine(&flags.array, flags.parts).map_err(wrong)?);
     }
-    if targets.is_empty() {
+    if machines.is_empty() {
         return Err(Failure::input("no core: give --design, --config, --core \"FLAGS\" or --shipped"));
     }
-    for (i, target) in targets.iter().enumerate() {
-        if targets[..i].iter().any(|other| other.name() == target.name()) {
-            return Err(Failure::input(format!("{} is there twice; name each core once", target.name())));
+    for (i, machine) in machines.iter().enumerate() {
+        if machines[..i].iter().any(|other| other.name() == machine.name()) {
+            return Err(Failure::input(format!("{} is there twice; name each core once", machine.name())));
         }
     }
-    Ok(targets)
+    Ok(machines)
 }
 
 /// A stream's outcome: the sent stream, checks, the first difference.
 type Outcome = (Streamed, u64, Option<String>);
 
-fn compare(args: &CosimArgs, target: &Target, bar: &ProgressBar) -> Result<Row, Failure> {
+fn compare(args: &CosimArgs, machine: &Machine, bar: &ProgressBar) -> Result<Row, Failure> {
     let prefix = args.prefix.clone().unwrap_or_default();
-    let layout =
-        target.layout(Look::Ports, &prefix).map_err(|e| Failure::input(format!("{}: {e}", target.name())))?;
-    step(|| format!("{}: compile, or take what was compiled before", target.name()));
+    let layout = layout(machine, Look::Ports, &prefix)
+        .map_err(|e| Failure::input(format!("{}: {e}", machine.name())))?;
+    step(|| format!("{}: compile, or take what was compiled before", machine.name()));
     let compile = if args.waves.is_some() { Compile::Traced } else { Compile::for_keys(args.keys) };
     let (simulator, compile_seconds) =
-        Simulator::build(args.build.as_deref(), &layout, &target.files(&prefix)?, compile)?;
+        Simulator::build(args.build.as_deref(), &layout, &machine_files(machine, &prefix.into())?, compile)?;
     let waves = args.waves.as_ref().map(|folder| folder.join(format!("{}.vcd", layout.name)));
-    step(|| format!("{}: run", target.name()));
+    step(|| format!("{}: run", machine.name()));
     let start = Instant::now();
     let stream = |stream: &Stream, expected, waves| {
-        run_stream(simulator.start(waves)?, target, &layout, stream, expected, bar)
+        run_stream(simulator.start(waves)?, machine, &layout, stream, expected, bar)
     };
     let with_engine = args.engine_keys.min(args.keys);
     let (three_engines, mut checks, mut difference) =
         stream(&Stream::of(args.seed, with_engine), Expected::Lockstep, waves.as_deref())?;
     let mut model_and_verilog = Streamed::default();
-    if matches!(target, Target::Core(_)) && args.keys > with_engine && difference.is_none() {
+    if matches!(machine, Machine::Core(_)) && args.keys > with_engine && difference.is_none() {
         // Another seed: other data.
         let rest = Stream::of(args.seed.wrapping_add(1), args.keys - with_engine);
         let outcome = stream(&rest, Expected::Model, None)?;
@@ -141,7 +142,7 @@ fn compare(args: &CosimArgs, target: &Target, bar: &ProgressBar) -> Result<Row, 
         difference = outcome.2;
     }
     Ok(Row {
-        name: target.name(),
+        name: machine.name(),
         three_engines,
         model_and_verilog,
         checks,
@@ -155,16 +156,16 @@ fn compare(args: &CosimArgs, target: &Target, bar: &ProgressBar) -> Result<Row, 
 /// One stream through a simulator's pipe.
 fn run_stream(
     mut process: Running,
-    target: &Target,
+    machine: &Machine,
     layout: &Layout,
     stream: &Stream,
     expected: Expected,
     bar: &ProgressBar,
 ) -> Result<Outcome, Failure> {
     let pipe = BufWriter::with_capacity(1 << 16, process.input()?);
-    let io = |e: std::io::Error| Failure::input(format!("{}: {e}", target.name()));
+    let io = |e: std::io::Error| Failure::input(format!("{}: {e}", machine.name()));
     let mut before = 0;
-    let sent = target.stream(layout, stream, expected, pipe, &mut |streamed| {
+    let sent = stream_vectors(machine, layout, stream, expected, pipe, &mut |streamed| {
         bar.inc(streamed.keys - before);
         before = streamed.keys;
     });

@@ -4,7 +4,7 @@ use crate::cli::DemoArgs;
 use crate::output::{Failure, percent, print, print_json, table, write_all};
 use crate::progress::{Work, step};
 use crate::sample::Heads;
-use flashd_generator::core_files;
+use flashd_generator::{Emission, machine_files};
 use flashd_simulator::{
     Accuracy, Counters, Gaps, Reference, Scenario, WaveOptions, WaveWriter, prepare, run as run_lockstep,
 };
@@ -78,7 +78,7 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
         .find(|t| t.d == config.d)
         .ok_or_else(|| Failure::input(format!("the bundled sample has no head of dimension {}", config.d)))?;
     step(|| format!("{}: generate, simulate, record", config.name()));
-    let files = core_files(config)?;
+    let files = machine_files(config, &Emission::default())?;
     write_all("--out", out, &files)?;
     let whole = &trace.attention;
     let scenario = Scenario {

@@ -4,16 +4,14 @@ use crate::cli::{ArrayArgs, GenerateArgs, LookArg, WrapperArgs};
 use crate::origin::origin;
 use crate::output::{Failure, print, print_json, write_all};
 use crate::progress::{Work, step};
-use crate::select::{parse_flags, wrapper};
-use crate::target::Target;
+use crate::select::{machine, parse_flags, wrapper};
 use clap::Args;
-use flashd_generator::{
-    CocotbBench, Company, Emission, GeneratedFile, Sources, Top, cocotb_file, unit_file_in,
-};
+use flashd_generator::{CocotbBench, Company, Emission, GeneratedFile, Sources, cocotb_file, unit_file_in};
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::Look;
-use flashd_spec::config::{CoreConfig, WrapperConfig};
+use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
+use flashd_spec::machine::Machine;
 
 pub mod testbench;
 
@@ -33,29 +31,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
 /// The design that the arguments select.
 enum Asked {
     Unit { unit: FormatUnit, format: Format, segments: u32 },
-    Designs(Vec<Asking>),
-}
-
-/// A design with a configuration.
-enum Asking {
-    Target(Box<Target>),
-    Wrapper(Box<WrapperConfig>),
-}
-
-impl Asking {
-    fn name(&self) -> String {
-        match self {
-            Asking::Target(target) => target.name(),
-            Asking::Wrapper(config) => config.name(),
-        }
-    }
-
-    fn top(&self) -> Top<'_> {
-        match self {
-            Asking::Target(target) => target.top(),
-            Asking::Wrapper(config) => Top::Wrapper(config),
-        }
-    }
+    Machines(Vec<Machine>),
 }
 
 /// What `--core` selects here.
@@ -74,7 +50,7 @@ pub fn selected(args: &GenerateArgs) -> Result<Vec<String>, Failure> {
     let prefix = args.prefix.clone().unwrap_or_default();
     Ok(match design(args)? {
         Asked::Unit { unit, format, segments } => vec![FormatFunction::new(unit, format, segments).name()],
-        Asked::Designs(designs) => designs.iter().map(|design| prefix.top(&design.name())).collect(),
+        Asked::Machines(designs) => designs.iter().map(|design| prefix.top(&design.name())).collect(),
     })
 }
 
@@ -100,9 +76,7 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
     let mut designs = Vec::new();
     if args.all {
         args.array.selection.only(&[], "--all")?;
-        designs.extend(
-            CoreConfig::shipped().into_iter().map(|core| Asking::Target(Box::new(Target::Core(core)))),
-        );
+        designs.extend(CoreConfig::shipped().into_iter().map(Machine::Core));
     }
     let selects =
         args.array != ArrayArgs::default() || args.parts.is_some() || args.around != WrapperArgs::default();
@@ -119,35 +93,33 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
         let wrong = |e: Failure| Failure::input(format!("--core \"{text}\": {e}"));
         designs.push(parse_flags::<Flags>(text).and_then(|flags| one(&flags)).map_err(wrong)?);
     }
-    if args.testbench.is_some() && designs.iter().any(|design| matches!(design, Asking::Wrapper(_))) {
+    if args.testbench.is_some() && designs.iter().any(|design| matches!(design, Machine::Wrapper(_))) {
         return Err(Failure::input(
             "--testbench: a wrapper's ports follow a protocol, not a schedule of cycles; testbench/axis has benches for \
              it, and `cargo xtask axis` runs them",
         ));
     }
     if args.cocotb
-        && let Some(split) = designs
-            .iter()
-            .find(|design| matches!(design, Asking::Target(target) if matches!(**target, Target::Split(_))))
+        && let Some(split) = designs.iter().find(|design| matches!(design, Machine::Split(_)))
     {
         return Err(Failure::input(format!(
             "--cocotb: {} has split keys, which have no bench for cocotb",
             split.name()
         )));
     }
-    Ok(Asked::Designs(designs))
+    Ok(Asked::Machines(designs))
 }
 
 /// One design.
-fn one(flags: &Flags) -> Result<Asking, Failure> {
-    let target = Target::new(&flags.array, flags.parts)?;
-    let selection = &flags.array.selection;
-    let wrapper = match &target {
-        Target::Array(array) => wrapper(selection, &flags.around, Some(array))?,
-        Target::Core(_) => wrapper(selection, &flags.around, None)?,
-        Target::Split(_) => None,
+fn one(flags: &Flags) -> Result<Machine, Failure> {
+    let machine = machine(&flags.array, flags.parts)?;
+    let array = match &machine {
+        Machine::Split(_) => return Ok(machine),
+        Machine::Array(array) => Some(array),
+        _ => None,
     };
-    Ok(wrapper.map_or(Asking::Target(Box::new(target)), |wrapper| Asking::Wrapper(Box::new(wrapper))))
+    let wrapper = wrapper(&flags.array.selection, &flags.around, array)?;
+    Ok(wrapper.map_or(machine, Machine::Wrapper))
 }
 
 /// The files that the arguments select.
@@ -169,7 +141,7 @@ pub fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
             }
             Ok(files)
         }
-        Asked::Designs(designs) => {
+        Asked::Machines(designs) => {
             let prefix = args.prefix.clone().unwrap_or_default();
             let emission =
                 Emission { sources, prefix: prefix.clone(), assertions: args.sva, ..Emission::of(origin()) };
@@ -181,14 +153,14 @@ pub fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
                 let name = prefix.top(&design.name());
                 step(|| format!("{name}: generate"));
                 bar.set_message(name.clone());
-                company.add(design.top())?;
-                if let (Some(plan), Asking::Target(target)) = (plan, design) {
-                    benches.extend(testbench(target, &plan, &prefix)?);
+                company.add(design)?;
+                if let Some(plan) = plan {
+                    benches.extend(testbench(design, &plan, &prefix)?);
                 }
                 if args.cocotb {
                     let bench = match design {
-                        Asking::Target(_) => CocotbBench::Ports,
-                        Asking::Wrapper(_) => CocotbBench::Streams,
+                        Machine::Wrapper(_) => CocotbBench::Streams,
+                        _ => CocotbBench::Ports,
                     };
                     benches.push(cocotb_file(&name, bench));
                 }

@@ -30,7 +30,6 @@ mod simulate;
 mod size;
 mod skips;
 mod sweep;
-mod target;
 mod traffic;
 
 use clap::FromArgMatches;
@@ -49,11 +48,10 @@ pub mod parts {
     pub use crate::cli::with_range;
     pub use crate::cosim::build::{Compile, Running, Simulator, require_tools};
     pub use crate::digest::{sealed_line, sha256, unsealed_line};
-    pub use crate::generate::testbench::{Plan, testbench, unit_result};
+    pub use crate::generate::testbench::{Plan, layout, stream_vectors, testbench, unit_result};
     pub use crate::list::{formats, variants};
     pub use crate::output::{check_writable, print, print_json, table};
     pub use crate::progress::{Work, on_all_processors};
-    pub use crate::target::Target;
 }
 
 /// The program: parses the process's arguments, runs the command and returns its exit code.

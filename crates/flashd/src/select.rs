@@ -6,6 +6,7 @@ use clap::{Args, Parser};
 use flashd_spec::config::{
     ArrayConfig, CoreConfig, CoreFields, Lengths, OPTIONS, SplitConfig, Values, WrapperConfig,
 };
+use flashd_spec::machine::Machine;
 use std::path::Path;
 
 /// Flags without a program's name.
@@ -87,6 +88,20 @@ pub fn core_or_array(
         _ => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
     })?;
     Ok((core, Some(array)))
+}
+
+/// The core, the array, or with `parts` the split keys of that number of parts that the flags select.
+pub fn machine(flags: &ArrayArgs, parts: Option<usize>) -> Result<Machine, Failure> {
+    if let Some(parts) = parts {
+        if flags.key_index_bits.is_some() {
+            return Err(Failure::input(
+                "--key-index-bits: only an array counts its keys; leave it out with --parts",
+            ));
+        }
+        return Ok(split(&configuration(&flags.selection, None)?, parts)?.into());
+    }
+    let (core, array) = core_or_array(flags, None)?;
+    Ok(array.map_or(core.into(), Machine::from))
 }
 
 impl Selection {

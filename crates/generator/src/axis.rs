@@ -6,7 +6,7 @@ use crate::files::{Design, files, manifest, verilog};
 use crate::manifest::Manifest;
 use crate::verilog::{Emission, GeneratedFile};
 use flashd_hwmodel::wrapper::{self, registers};
-use flashd_spec::config::{Carried, STREAM_LATENCY, TRANSFER_CYCLES, WrapperConfig};
+use flashd_spec::config::{Carried, STREAM_LATENCY, WrapperConfig};
 
 mod describe;
 mod manifest;
@@ -17,32 +17,12 @@ pub use manifest::WrapperManifest;
 pub(crate) use streams::streams;
 pub use streams::{Stream, StreamSignal};
 
-/// `<name>.v`, `.json`, `.sdc`, `.f`, `.md` and `.core` of a stream wrapper.
-///
-/// # Errors
-/// If the configuration is not valid.
-pub fn axis_files(config: &WrapperConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
-    axis_files_in(config, &Emission::default())
-}
-
-/// The same with the Verilog in other files or under other names.
-///
-/// # Errors
-/// If the configuration is not valid.
-pub fn axis_files_in(
-    config: &WrapperConfig,
-    emission: &Emission,
-) -> Result<Vec<GeneratedFile>, GenerateError> {
-    axis(config, emission).map(|design| design.files)
-}
-
 pub(crate) fn axis(config: &WrapperConfig, emission: &Emission) -> Result<Design, GenerateError> {
     let wrapper = wrapper::build(config)?;
     let emitted = emit(&wrapper, &emission.prefix)?;
     let mut array = Manifest {
-        transfer_cycles: Some(TRANSFER_CYCLES),
         latency: config.latency(),
-        ..manifest(&config.array.core, config.clone(), (&wrapper, &emitted), emission)
+        ..manifest(&config.into(), config.clone(), (&wrapper, &emitted), emission)
     };
     let does = format!(
         "AXI4-Stream, {} queries, a beat of {} bits a cycle, {} a key",

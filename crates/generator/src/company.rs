@@ -1,34 +1,10 @@
 //! Designs that are compiled together: equal names are equal modules.
 
 use crate::GenerateError;
-use crate::files::{Design, array, core, split};
+use crate::files::design;
 use crate::verilog::{Emission, GeneratedFile, Sources};
-use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig, WrapperConfig};
+use flashd_spec::machine::Machine;
 use std::collections::{HashMap, HashSet};
-
-/// The configuration of any design.
-#[derive(Clone, Copy, Debug)]
-pub enum Top<'a> {
-    /// A core.
-    Core(&'a CoreConfig),
-    /// An array of cores.
-    Array(&'a ArrayConfig),
-    /// Cores for split keys.
-    Split(&'a SplitConfig),
-    /// An array with streams.
-    Wrapper(&'a WrapperConfig),
-}
-
-impl Top<'_> {
-    fn design(self, emission: &Emission) -> Result<Design, GenerateError> {
-        match self {
-            Top::Core(config) => core(config, emission),
-            Top::Array(config) => array(config, emission),
-            Top::Split(config) => split(config, emission),
-            Top::Wrapper(config) => crate::axis::axis(config, emission),
-        }
-    }
-}
 
 /// Who has emitted a module, and its text.
 struct Owner {
@@ -67,8 +43,8 @@ impl Company {
     ///
     /// # Errors
     /// If the configuration is not valid, or a module has the name of another design's and is not shared with it.
-    pub fn add(&mut self, top: Top) -> Result<(), GenerateError> {
-        let design = top.design(&self.emission)?;
+    pub fn add(&mut self, machine: &Machine) -> Result<(), GenerateError> {
+        let design = design(machine, &self.emission)?;
         let name = design.emitted.top().to_string();
         for module in &design.emitted.modules {
             let clash = |owner: &Owner, how| GenerateError::Clash {
@@ -118,13 +94,13 @@ impl Company {
 mod tests {
     use super::*;
     use crate::Prefix;
-    use flashd_spec::config::Design as Datapath;
+    use flashd_spec::config::{CoreConfig, Design as Datapath};
     use flashd_spec::format::Format;
 
     fn both(prefix: Prefix, first: &CoreConfig, second: &CoreConfig) -> Result<Vec<String>, String> {
         let mut company = Company::new(prefix.into(), 2);
         for config in [first, second] {
-            company.add(Top::Core(config)).map_err(|e| e.to_string())?;
+            company.add(&config.into()).map_err(|e| e.to_string())?;
         }
         Ok(company.files().into_iter().map(|file| file.name).collect())
     }

@@ -1,6 +1,7 @@
 //! The files that are written for a core or a unit.
 
 use crate::GenerateError;
+use crate::axis::axis;
 use crate::emit::{Emitted, emit};
 use crate::manifest::{
     Manifest, ModuleEntry, Port, PortPaths, STREAM_CLOCK, ScalarEntry, StateEntry, port_paths,
@@ -8,13 +9,13 @@ use crate::manifest::{
 use crate::prefix::{Prefix, sha256};
 use crate::sva::assertions;
 use crate::verilog::{Emission, GeneratedFile};
-use flashd_hwmodel::array;
-use flashd_hwmodel::catalogue::{build, v_step_latency};
+use flashd_hwmodel::build;
+use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_hwmodel::rtl::Circuit;
-use flashd_hwmodel::split;
 use flashd_hwmodel::units::FormatUnit;
-use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig, TRANSFER_CYCLES};
+use flashd_spec::config::{CoreConfig, TRANSFER_CYCLES};
 use flashd_spec::format::Format;
+use flashd_spec::machine::Machine;
 use flashd_spec::numerics::Numerics;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -41,88 +42,54 @@ pub(crate) struct Design {
     pub files: Vec<GeneratedFile>,
 }
 
-/// `<name>.v`, `.json`, `.sdc` and `.f` of a core.
+/// `<name>.v`, `.json`, `.sdc` and `.f` of a machine; of a stream wrapper `.md` and `.core` too. `emission` says in which files the Verilog
+/// is, and under which names.
 ///
 /// # Errors
 /// If the configuration is not valid.
-pub fn core_files(config: &CoreConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
-    core_files_in(config, &Emission::default())
-}
-
-/// The same with the Verilog in other files or under other names.
-///
-/// # Errors
-/// If the configuration is not valid.
-pub fn core_files_in(config: &CoreConfig, emission: &Emission) -> Result<Vec<GeneratedFile>, GenerateError> {
-    core(config, emission).map(|design| design.files)
-}
-
-pub(crate) fn core(config: &CoreConfig, emission: &Emission) -> Result<Design, GenerateError> {
-    let core = build(config)?;
-    let emitted = emit(&core, &emission.prefix)?;
-    let mut manifest = manifest(config, config.clone(), (&core, &emitted), emission);
-    let does = format!("one key a cycle, result {} cycles after the last key", manifest.latency);
-    let verilog = verilog(&mut manifest, &does, &emitted, emission);
-    let files = files(&manifest, &manifest, verilog, emission);
-    Ok(Design { emitted, files })
-}
-
-/// `<name>.v`, `.json`, `.sdc` and `.f` of an array of cores.
-///
-/// # Errors
-/// If the configuration is not valid.
-pub fn array_files(config: &ArrayConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
-    array_files_in(config, &Emission::default())
-}
-
-/// The same with the Verilog in other files or under other names.
-///
-/// # Errors
-/// If the configuration is not valid.
-pub fn array_files_in(
-    config: &ArrayConfig,
+pub fn machine_files(
+    machine: impl Into<Machine>,
     emission: &Emission,
 ) -> Result<Vec<GeneratedFile>, GenerateError> {
-    array(config, emission).map(|design| design.files)
+    Ok(design(&machine.into(), emission)?.files)
 }
 
-pub(crate) fn array(config: &ArrayConfig, emission: &Emission) -> Result<Design, GenerateError> {
-    let array = array::build(config)?;
-    let emitted = emit(&array, &emission.prefix)?;
-    let mut manifest = Manifest {
-        transfer_cycles: Some(TRANSFER_CYCLES),
-        ..manifest(&config.core, config.clone(), (&array, &emitted), emission)
-    };
-    let does = format!(
-        "{} queries, one key a cycle for all, first result {} cycles after the last key",
-        config.queries, manifest.latency
-    );
-    let verilog = verilog(&mut manifest, &does, &emitted, emission);
-    let files = files(&manifest, &manifest, verilog, emission);
-    Ok(Design { emitted, files })
+pub(crate) fn design(machine: &Machine, emission: &Emission) -> Result<Design, GenerateError> {
+    let latency = machine.latency();
+    match machine {
+        Machine::Core(config) => {
+            let does = format!("one key a cycle, result {latency} cycles after the last key");
+            with_ports(machine, config, &does, emission)
+        }
+        Machine::Array(config) => {
+            let does = format!(
+                "{} queries, one key a cycle for all, first result {latency} cycles after the last key",
+                config.queries
+            );
+            with_ports(machine, config, &does, emission)
+        }
+        Machine::Split(config) => {
+            let does = format!(
+                "{} keys a cycle for one query, result {latency} cycles after the last keys",
+                config.parts
+            );
+            with_ports(machine, config, &does, emission)
+        }
+        Machine::Wrapper(config) => axis(config, emission),
+    }
 }
 
-/// `<name>.v`, `.json`, `.sdc` and `.f` of cores for split keys and the tree that merges their parts.
-///
-/// # Errors
-/// If the configuration is not valid.
-pub fn split_files_in(
-    config: &SplitConfig,
+/// A machine without streams.
+fn with_ports<C: Clone + Serialize>(
+    machine: &Machine,
+    config: &C,
+    does: &str,
     emission: &Emission,
-) -> Result<Vec<GeneratedFile>, GenerateError> {
-    split(config, emission).map(|design| design.files)
-}
-
-pub(crate) fn split(config: &SplitConfig, emission: &Emission) -> Result<Design, GenerateError> {
-    let split = split::build(config)?;
-    let emitted = emit(&split, &emission.prefix)?;
-    let core = manifest(&config.core, config.clone(), (&split, &emitted), emission);
-    let mut manifest = Manifest { latency: config.latency(), ..core };
-    let does = format!(
-        "{} keys a cycle for one query, result {} cycles after the last keys",
-        config.parts, manifest.latency
-    );
-    let verilog = verilog(&mut manifest, &does, &emitted, emission);
+) -> Result<Design, GenerateError> {
+    let circuit = build(machine)?;
+    let emitted = emit(&circuit, &emission.prefix)?;
+    let mut manifest = manifest(machine, config.clone(), (&circuit, &emitted), emission);
+    let verilog = verilog(&mut manifest, does, &emitted, emission);
     let files = files(&manifest, &manifest, verilog, emission);
     Ok(Design { emitted, files })
 }
@@ -188,7 +155,7 @@ pub(crate) fn list(files: &[String]) -> String {
 /// `<name>.v` of a unit alone, which is one module.
 ///
 /// # Errors
-/// Never for the units of [`FormatUnit`]; the type is that of [`core_files`].
+/// Never for the units of [`FormatUnit`]; the type is that of [`machine_files`].
 pub fn unit_file(unit: FormatUnit, format: Format, segments: u32) -> Result<GeneratedFile, GenerateError> {
     unit_file_in(unit, format, segments, &Emission::default())
 }
@@ -209,13 +176,13 @@ pub fn unit_file_in(
     Ok(emission.files(&about, &emitted).remove(0))
 }
 
-/// The manifest of a design around cores of one configuration.
 pub(crate) fn manifest<C>(
-    config: &CoreConfig,
+    machine: &Machine,
     configuration: C,
     (circuit, emitted): (&Circuit, &Emitted),
     emission: &Emission,
 ) -> Manifest<C> {
+    let config = machine.core();
     let mut paths: BTreeMap<String, PortPaths> =
         port_paths(circuit).into_iter().map(|(port, paths)| (port.name, paths)).collect();
     let n = Numerics::new(config);
@@ -256,11 +223,12 @@ pub(crate) fn manifest<C>(
                 paths: paths.remove(name),
             })
             .collect(),
-        latency: n.latency(),
+        latency: machine.latency(),
         v_step_latency: v_step_latency(config),
         value_latency: n.value_latency,
         initiation_interval: 1,
-        transfer_cycles: None,
+        transfer_cycles: matches!(machine, Machine::Array(_) | Machine::Wrapper(_))
+            .then_some(TRANSFER_CYCLES),
         widths: widths.into_iter().map(|(k, v)| (k.to_string(), v)).collect(),
         state: config.partial.then(|| state(config, &n)),
         modules: emitted

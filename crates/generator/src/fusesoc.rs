@@ -94,7 +94,7 @@ fn description(manifest: &WrapperManifest) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::axis_files;
+    use crate::{Emission, machine_files};
     use flashd_spec::config::{ArrayConfig, CoreConfig, Design, WrapperConfig};
     use flashd_spec::format::Format;
 
@@ -103,7 +103,8 @@ mod tests {
     #[test]
     fn names_what_is_generated() {
         let core = CoreConfig::new(Design::FlashD, 4, Format::FP8_E4M3);
-        let files = axis_files(&WrapperConfig::new(ArrayConfig::new(core, 2))).unwrap();
+        let files =
+            machine_files(&WrapperConfig::new(ArrayConfig::new(core, 2)), &Emission::default()).unwrap();
         let manifest = files.iter().find(|f| f.name.ends_with(".json")).unwrap();
         let manifest: WrapperManifest = serde_json::from_str(&manifest.text).unwrap();
         let core = fusesoc_core(&manifest);

@@ -11,12 +11,12 @@
 //! - `testbench` prints a self-checking testbench from the layout of test vectors.
 //!
 //! ```
-//! use flashd_generator::{GenerateError, core_files};
+//! use flashd_generator::{Emission, GenerateError, machine_files};
 //! use flashd_spec::config::{CoreConfig, Design};
 //! use flashd_spec::format::Format;
 //!
 //! let config = CoreConfig::new(Design::FlashD, 4, Format::BF16);
-//! let files = core_files(&config)?;
+//! let files = machine_files(&config, &Emission::default())?;
 //! let verilog = files.iter().find(|file| file.name == format!("{}.v", config.name())).unwrap();
 //! assert!(verilog.text.contains(&format!("module {}", config.name())));
 //! # Ok::<(), GenerateError>(())
@@ -37,12 +37,9 @@ mod sva;
 mod testbench;
 mod verilog;
 
-// A folder of files for each kind of design; those with `_in` say how the Verilog is cut into files, and how modules are named.
-pub use axis::{axis_files, axis_files_in};
-pub use company::{Company, Top};
-pub use files::{
-    array_files, array_files_in, core_files, core_files_in, split_files_in, unit_file, unit_file_in,
-};
+// A folder of files for each design; an emission says how the Verilog is cut into files, and how modules are named.
+pub use company::Company;
+pub use files::{machine_files, unit_file, unit_file_in};
 pub use prefix::{Prefix, PrefixError};
 pub use verilog::{Emission, GeneratedFile, Origin, Sources};
 // Emitted files, and writing them.

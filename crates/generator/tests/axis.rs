@@ -1,6 +1,6 @@
 //! The files of stream wrappers: clock enables, manifest, description.
 
-use flashd_generator::{Emission, Prefix, WrapperManifest, array_files_in, axis_files, axis_files_in};
+use flashd_generator::{Emission, Prefix, WrapperManifest, machine_files};
 use flashd_hwmodel::netlist::is_keyword;
 use flashd_spec::config::{ArrayConfig, Carried, CoreConfig, Design, Values, WrapperConfig};
 use flashd_spec::format::Format;
@@ -51,8 +51,8 @@ fn without_enable(text: &str) -> String {
 fn an_array_in_a_wrapper_is_the_array_with_a_clock_enable() {
     for config in configs() {
         let plain = Emission::from(Prefix::Plain);
-        let wrapped = &axis_files_in(&config, &plain).unwrap()[0].text;
-        let alone = &array_files_in(&config.array, &plain).unwrap()[0].text;
+        let wrapped = &machine_files(&config, &plain).unwrap()[0].text;
+        let alone = &machine_files(&config.array, &plain).unwrap()[0].text;
         let (wrapped, alone) = (modules(wrapped), modules(alone));
         assert!(!alone.keys().any(|name| name.ends_with("_ce")), "an array alone is not frozen");
         let mut frozen = 0;
@@ -75,7 +75,7 @@ fn an_array_in_a_wrapper_is_the_array_with_a_clock_enable() {
 #[test]
 fn a_wrapper_has_one_clock_and_no_gate() {
     for config in configs() {
-        let files = axis_files(&config).unwrap();
+        let files = machine_files(&config, &Emission::default()).unwrap();
         let names: Vec<&str> = files.iter().map(|f| f.name.rsplit('.').next().unwrap()).collect();
         assert_eq!(names, ["v", "json", "sdc", "f", "md", "core"]);
         let verilog = &files[0].text;
@@ -97,7 +97,7 @@ fn a_wrapper_has_one_clock_and_no_gate() {
 #[test]
 fn manifest_and_description_agree_with_the_hardware() {
     for config in configs() {
-        let files = axis_files(&config).unwrap();
+        let files = machine_files(&config, &Emission::default()).unwrap();
         let manifest: WrapperManifest = serde_json::from_str(&files[1].text).unwrap();
         assert_eq!(manifest.array.configuration, config);
         assert_eq!(manifest.array.name, config.name());
@@ -165,7 +165,7 @@ fn beats_with_bits_to_spare_are_marked_and_no_others() {
         // Where there are several beats, the first is read completely.
         let wanted = [Carried::Query, Carried::Key, Carried::Value]
             .map(|carried| (config.beat_of(carried), config.beat_of(carried) > config.bits(carried)));
-        let verilog = &axis_files(&config).unwrap()[0].text;
+        let verilog = &machine_files(&config, &Emission::default()).unwrap()[0].text;
         let mut read = Vec::new();
         for text in
             modules(verilog).values().filter(|text| text.contains(" tdata,\n") && text.contains("word_q"))

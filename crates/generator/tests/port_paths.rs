@@ -1,7 +1,7 @@
 //! The combinational paths that a manifest states for each port, against the netlist that Yosys reads from the emitted Verilog.
 
 use flashd_generator::{Emission, PortPaths};
-use flashd_generator::{GeneratedFile, Port, array_files, axis_files, core_files, split_files_in};
+use flashd_generator::{GeneratedFile, Port, machine_files};
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, WrapperConfig};
 use flashd_spec::format::Format;
 use serde_json::Value;
@@ -140,16 +140,16 @@ fn ports_of_cores_are_as_the_manifest_says() {
     for design in Design::ALL {
         for format in [Format::BF16, Format::FP8_E4M3, Format::INT8] {
             let config = CoreConfig::new(design, 16, format);
-            let paths = compare(&core_files(&config).unwrap(), "clk");
+            let paths = compare(&machine_files(&config, &Emission::default()).unwrap(), "clk");
             assert!(paths["o_valid"].registered && paths["v_ren"].feedthrough.is_empty());
             assert!(!paths["k"].registered && !paths["k"].logic.is_empty());
         }
     }
     for config in CoreConfig::variants(3, Format::BF16) {
-        compare(&core_files(&config).unwrap(), "clk");
+        compare(&machine_files(&config, &Emission::default()).unwrap(), "clk");
         if !config.follows_the_paper() {
             let config = CoreConfig { masks: true, partial: true, bias: true, ..config };
-            compare(&core_files(&config).unwrap(), "clk");
+            compare(&machine_files(&config, &Emission::default()).unwrap(), "clk");
         }
     }
 }
@@ -159,11 +159,11 @@ fn ports_of_arrays_splits_and_wrappers_are_as_the_manifest_says() {
     for design in Design::ALL {
         let core = CoreConfig::new(design, 4, Format::BF16);
         let array = ArrayConfig::new(core.clone(), 2);
-        let paths = compare(&array_files(&array).unwrap(), "clk");
+        let paths = compare(&machine_files(&array, &Emission::default()).unwrap(), "clk");
         // As documented on the page of arrays.
         assert_eq!(paths["k_ready"].feedthrough, ["k_last"], "{}", array.name());
         assert!(paths["q_ready"].feedthrough.is_empty());
-        compare(&axis_files(&WrapperConfig::new(array)).unwrap(), "aclk");
-        compare(&split_files_in(&SplitConfig::new(core, 2), &Emission::default()).unwrap(), "clk");
+        compare(&machine_files(&WrapperConfig::new(array), &Emission::default()).unwrap(), "aclk");
+        compare(&machine_files(&SplitConfig::new(core, 2), &Emission::default()).unwrap(), "clk");
     }
 }

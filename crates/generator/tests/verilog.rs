@@ -1,8 +1,7 @@
 //! The emitted text: sizes, names, determinism, and a small module that a person can read in a diff.
 
 use flashd_generator::{
-    Emission, GeneratedFile, Manifest, Prefix, Sources, WrapperManifest, array_files_in, axis_files,
-    axis_files_in, core_files, core_files_in, split_files_in, unit_file, write_all,
+    Emission, GeneratedFile, Manifest, Prefix, Sources, WrapperManifest, machine_files, unit_file, write_all,
 };
 use flashd_hwmodel::catalogue;
 use flashd_hwmodel::netlist::is_keyword;
@@ -27,7 +26,7 @@ fn cores_are_small_and_every_module_is_emitted_once() {
     // The shipped ones have up to 256 elements. The others have the same modules at any length.
     let variants = [Format::BF16, Format::FP8_E4M3].map(|format| CoreConfig::variants(32, format));
     for config in CoreConfig::shipped().into_iter().chain(variants.into_iter().flatten()) {
-        let files = core_files(&config).unwrap();
+        let files = machine_files(&config, &Emission::default()).unwrap();
         let verilog = &files[0].text;
         let names = modules(verilog);
         let distinct: BTreeSet<_> = names.iter().collect();
@@ -53,7 +52,7 @@ fn d_256_has_no_more_modules_than_d_16_but_for_the_tree_stages() {
     for design in 0..3 {
         let count = |d| {
             let config = CoreConfig { d, ..CoreConfig::shipped()[design].clone() };
-            modules(&core_files(&config).unwrap()[0].text).len()
+            modules(&machine_files(&config, &Emission::default()).unwrap()[0].text).len()
         };
         // Fused: two stages more, each with its adder and its tree. Rounded (paper): four stages more, each with its
         // tree, and one adder for all.
@@ -64,14 +63,17 @@ fn d_256_has_no_more_modules_than_d_16_but_for_the_tree_stages() {
 #[test]
 fn output_is_deterministic() {
     for config in CoreConfig::shipped().into_iter().take(3) {
-        assert_eq!(core_files(&config).unwrap(), core_files(&config).unwrap());
+        assert_eq!(
+            machine_files(&config, &Emission::default()).unwrap(),
+            machine_files(&config, &Emission::default()).unwrap()
+        );
     }
 }
 
 #[test]
 fn manifest_states_the_contract() {
     let config = CoreConfig::shipped().remove(3);
-    let json = &core_files(&config).unwrap()[1].text;
+    let json = &machine_files(&config, &Emission::default()).unwrap()[1].text;
     let manifest: flashd_generator::Manifest = serde_json::from_str(json).unwrap();
     assert_eq!(
         (manifest.name.as_str(), manifest.latency, manifest.v_step_latency),
@@ -103,7 +105,7 @@ fn manifest_states_the_contract() {
     ];
     assert_eq!(names, contract);
     let fixed = CoreConfig { datapath: FlashDVariant::Fixed.into(), ..config.clone() };
-    let json = &core_files(&fixed).unwrap()[1].text;
+    let json = &machine_files(&fixed, &Emission::default()).unwrap()[1].text;
     let manifest_of_fixed: flashd_generator::Manifest = serde_json::from_str(json).unwrap();
     let ports = manifest_of_fixed.ports.iter().map(|p| p.name.as_str());
     let others: Vec<&str> = ports.filter(|name| !contract.contains(name)).collect();
@@ -125,11 +127,11 @@ fn manifest_states_the_contract() {
 fn an_array_instantiates_its_core_and_emits_it_once() {
     for (i, core) in CoreConfig::variants(6, Format::BF16).into_iter().enumerate() {
         let plain = Emission::from(Prefix::Plain);
-        let alone = &core_files_in(&core, &plain).unwrap()[0].text;
+        let alone = &machine_files(&core, &plain).unwrap()[0].text;
         // One query, and an even, an odd or a large number of queries in turn.
         for queries in [1, [2, 3, 8][i % 3]] {
             let config = ArrayConfig::new(core.clone(), queries);
-            let files = array_files_in(&config, &plain).unwrap();
+            let files = machine_files(&config, &plain).unwrap();
             let verilog = &files[0].text;
             let names = modules(verilog);
             assert_eq!(names[0], config.name());
@@ -169,7 +171,7 @@ fn an_array_instantiates_its_core_and_emits_it_once() {
 
 #[test]
 fn the_manifest_of_a_core_speaks_of_no_blocks() {
-    let files = core_files(&CoreConfig::shipped()[0]).unwrap();
+    let files = machine_files(&CoreConfig::shipped()[0], &Emission::default()).unwrap();
     assert!(!files[1].text.contains("transfer_cycles"));
 }
 
@@ -191,10 +193,10 @@ fn kinds(sources: Sources) -> Vec<Vec<GeneratedFile>> {
     let array = ArrayConfig::new(core.clone(), 2);
     let split = SplitConfig::new(core, 2);
     vec![
-        core_files_in(&split.core, &emission).unwrap(),
-        array_files_in(&array, &emission).unwrap(),
-        split_files_in(&split, &emission).unwrap(),
-        axis_files_in(&WrapperConfig::new(array), &emission).unwrap(),
+        machine_files(&split.core, &emission).unwrap(),
+        machine_files(&array, &emission).unwrap(),
+        machine_files(&split, &emission).unwrap(),
+        machine_files(&WrapperConfig::new(array), &emission).unwrap(),
     ]
 }
 
@@ -246,11 +248,11 @@ fn no_module_has_a_clock_that_it_does_not_use() {
     let shipped = |d| CoreConfig::shipped().into_iter().take(3).map(move |core| CoreConfig { d, ..core });
     let mut texts: Vec<String> = variants()
         .chain((3..=17).flat_map(shipped))
-        .map(|core| core_files(&core).unwrap().remove(0).text)
+        .map(|core| machine_files(&core, &Emission::default()).unwrap().remove(0).text)
         .collect();
     for core in variants() {
         let array = ArrayConfig::new(CoreConfig { masks: true, ..core }, 2);
-        texts.push(axis_files(&WrapperConfig::new(array)).unwrap().remove(0).text);
+        texts.push(machine_files(&WrapperConfig::new(array), &Emission::default()).unwrap().remove(0).text);
     }
     for text in texts {
         for module in text.split("\nmodule ").skip(1) {
@@ -269,7 +271,7 @@ fn a_core_reads_as_expected() {
     let formats = [Format::BF16, Format::FP8_E4M3];
     for (design, format) in [Design::FlashD, Design::Fa2].into_iter().flat_map(|d| formats.map(|f| (d, f))) {
         let core = CoreConfig::new(design, 16, format);
-        let text = core_files(&core).unwrap().remove(0).text;
+        let text = machine_files(&core, &Emission::default()).unwrap().remove(0).text;
         for line in text.lines().filter_map(|line| line.trim_start().strip_prefix("wire ")) {
             let name = line.split(" = ").next().unwrap().rsplit(' ').next().unwrap();
             let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_');
@@ -282,13 +284,13 @@ fn a_core_reads_as_expected() {
         assert!(!text.contains("flag_or"));
     }
     let fixed = CoreConfig::with_datapath(FlashDVariant::Fixed.into(), 16, Format::BF16);
-    let text = core_files(&fixed).unwrap().remove(0).text;
+    let text = machine_files(&fixed, &Emission::default()).unwrap().remove(0).text;
     assert!(text.contains("assign outside = |lane_outside;"));
     let paper = CoreConfig {
         datapath: FlashDVariant::Paper.into(),
         ..CoreConfig::new(Design::FlashD, 16, Format::BF16)
     };
-    let text = core_files(&paper).unwrap().remove(0).text;
+    let text = machine_files(&paper, &Emission::default()).unwrap().remove(0).text;
     assert!(text.contains("// w = first ? 1 : keeps ? 2^-14 : loads ? 1 : sigmoid.\n"));
 }
 
@@ -296,7 +298,7 @@ fn a_core_reads_as_expected() {
 #[test]
 fn a_core_description_names_every_file() {
     let config = WrapperConfig::new(ArrayConfig::new(CoreConfig::shipped().remove(0), 2));
-    let files = axis_files_in(&config, &Sources::PerModule.into()).unwrap();
+    let files = machine_files(&config, &Sources::PerModule.into()).unwrap();
     let text_of = |end: &str| &files.iter().find(|f| f.name.ends_with(end)).unwrap().text;
     let manifest: WrapperManifest = serde_json::from_str(text_of(".json")).unwrap();
     assert!(manifest.array.files.len() > 10);
@@ -323,7 +325,7 @@ module fp8_e4m3_max (
 #[test]
 fn files_are_written_completely_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
-    let files = core_files(&CoreConfig::shipped()[0]).unwrap();
+    let files = machine_files(&CoreConfig::shipped()[0], &Emission::default()).unwrap();
     let written = write_all(folder.path(), &files).unwrap();
     assert_eq!(written.len(), 4);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4);
@@ -339,7 +341,7 @@ fn omitted_decisions_have_no_ports() {
     for datapath in [FlashDVariant::Ranged.into(), Fa2Variant::SharedScale.into()] {
         let core =
             CoreConfig { hold: Some(Hold::None), ..CoreConfig::with_datapath(datapath, 8, Format::FP8_E4M3) };
-        let text = core_files(&core).unwrap().remove(0).text;
+        let text = machine_files(&core, &Emission::default()).unwrap().remove(0).text;
         for module in ["hold_decision", "distance_hold"] {
             assert!(!text.contains(&format!("_{module} (")), "{datapath:?}: {module}");
         }
@@ -352,7 +354,7 @@ fn omitted_decisions_have_no_ports() {
 #[test]
 fn inputs_have_the_width_of_the_read_bits() {
     let core = &CoreConfig::shipped()[0];
-    let verilog = &core_files(core).unwrap()[0].text;
+    let verilog = &machine_files(core, &Emission::default()).unwrap()[0].text;
     let lane = core.lane_bits();
     // The integer part of x, and the bits of o that the result is rounded from.
     let x = format!("[{}:{}]", core.state_fraction() + core.score_integer_bits + 2, core.state_fraction());
@@ -389,10 +391,10 @@ fn modules_read_every_input_of_integers() {
             if core.validate().is_err() {
                 continue;
             }
-            let mut files = core_files(&core).unwrap();
+            let mut files = machine_files(&core, &Emission::default()).unwrap();
             let split = SplitConfig::new(core, 2);
             if split.validate().is_ok() {
-                files.append(&mut split_files_in(&split, &Emission::default()).unwrap());
+                files.append(&mut machine_files(&split, &Emission::default()).unwrap());
             }
             for file in files.iter().filter(|file| file.text.contains("\nmodule ")) {
                 for module in file.text.split("\nmodule ").skip(1) {

@@ -2,6 +2,7 @@
 
 use crate::Target;
 use flashd_spec::config::{ArrayConfig, CoreConfig};
+use flashd_spec::machine::Machine;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -262,11 +263,11 @@ pub struct ArrayShape {
 impl ArrayShape {
     /// Shape of a target; none for a core.
     pub fn of(target: &Target) -> Option<ArrayShape> {
-        match target {
-            Target::Core(_) => None,
-            Target::Array(ArrayConfig { queries, key_index_bits, .. }) => {
-                Some(ArrayShape { queries: *queries, key_index_bits: *key_index_bits })
+        match **target {
+            Machine::Array(ArrayConfig { queries, key_index_bits, .. }) => {
+                Some(ArrayShape { queries, key_index_bits })
             }
+            _ => None,
         }
     }
 }
@@ -365,9 +366,9 @@ impl CoreFigures {
     pub fn target(&self) -> Target {
         let core = self.configuration.clone();
         match self.array {
-            None => Target::Core(core),
+            None => core.into(),
             Some(ArrayShape { queries, key_index_bits }) => {
-                Target::Array(ArrayConfig { core, queries, key_index_bits })
+                ArrayConfig { core, queries, key_index_bits }.into()
             }
         }
     }

@@ -1,65 +1,22 @@
 //! The measured core or array.
 
 use crate::PpaError;
-use flashd_generator::{Emission, Prefix};
-use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig};
+use flashd_generator::{Emission, Prefix, machine_files};
+use flashd_spec::config::{ArrayConfig, CoreConfig};
 use flashd_spec::machine::Machine;
+use std::ops::Deref;
 
-/// A core, or an array of cores that share keys and values.
+/// A machine that can be measured: a core, or an array of cores that share keys and values.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Target {
-    /// One core.
-    Core(CoreConfig),
-    /// An array.
-    Array(ArrayConfig),
-}
+pub struct Target(Machine);
 
 impl Target {
-    /// Module and file name.
-    pub fn name(&self) -> String {
-        match self {
-            Target::Core(config) => config.name(),
-            Target::Array(config) => config.name(),
-        }
-    }
-
-    /// The core, or an array's.
-    pub fn core(&self) -> &CoreConfig {
-        match self {
-            Target::Core(config) => config,
-            Target::Array(config) => &config.core,
-        }
-    }
-
-    /// Queries that share a key: 1 for a core.
-    pub fn queries(&self) -> usize {
-        match self {
-            Target::Core(_) => 1,
-            Target::Array(config) => config.queries,
-        }
-    }
-
-    /// Checks the configuration.
-    ///
-    /// # Errors
-    /// Names the field, its value and the allowed ones.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        match self {
-            Target::Core(config) => config.validate(),
-            Target::Array(config) => config.validate(),
-        }
-    }
-
     /// Name and text of its Verilog file. Modules have names without a prefix: cores share mappings of equal modules.
     ///
     /// # Errors
     /// If the configuration is not valid.
     pub fn verilog(&self) -> Result<(String, String), PpaError> {
-        let emission = Emission::from(Prefix::Plain);
-        let files = match self {
-            Target::Core(config) => flashd_generator::core_files_in(config, &emission)?,
-            Target::Array(config) => flashd_generator::array_files_in(config, &emission)?,
-        };
+        let files = machine_files(&self.0, &Emission::from(Prefix::Plain))?;
         let file = files.into_iter().find(|file| file.name.ends_with(".v")).ok_or_else(|| {
             PpaError::Unexpected { what: self.name(), detail: "no Verilog was generated".to_string() }
         })?;
@@ -67,23 +24,22 @@ impl Target {
     }
 }
 
+impl Deref for Target {
+    type Target = Machine;
+
+    fn deref(&self) -> &Machine {
+        &self.0
+    }
+}
+
 impl From<CoreConfig> for Target {
     fn from(config: CoreConfig) -> Self {
-        Target::Core(config)
+        Target(config.into())
     }
 }
 
 impl From<ArrayConfig> for Target {
     fn from(config: ArrayConfig) -> Self {
-        Target::Array(config)
-    }
-}
-
-impl From<&Target> for Machine {
-    fn from(target: &Target) -> Machine {
-        match target {
-            Target::Core(config) => config.into(),
-            Target::Array(config) => config.into(),
-        }
+        Target(config.into())
     }
 }

@@ -1,16 +1,21 @@
 //! `flashd generate --testbench`: vectors, the testbench that reads them, and the port list for the C++ harness.
 
 use crate::output::Failure;
-use crate::target::Target;
-use flashd_generator::{GeneratedFile, Prefix, testbench_files, vector_file_name};
+use flashd_generator::{
+    GenerateError, GeneratedFile, Prefix, inside_expressions, testbench_files, vector_file_name,
+};
 use flashd_golden::units;
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::{Layout, Look, ports};
-use flashd_simulator::selftest::{Coverage, Expected, Stream, Streamed};
+use flashd_simulator::selftest::{self, Coverage, Expected, Stream, Streamed};
+use flashd_simulator::{RunError, VectorWriter};
 use flashd_spec::bits::ones;
+use flashd_spec::config::ConfigError;
 use flashd_spec::format::Format;
+use flashd_spec::machine::Machine;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::io::Write;
 
 /// Parameters of the vectors.
 #[derive(Clone, Copy)]
@@ -45,6 +50,28 @@ impl Plan {
     }
 }
 
+/// The ports of a machine in a file of vectors.
+pub fn layout(machine: &Machine, look: Look, prefix: &Prefix) -> Result<Layout, ConfigError> {
+    let layout = Layout::of(machine, look)?;
+    Ok(Layout { name: prefix.top(&layout.name), ..layout })
+}
+
+/// Writes a stream's vectors to `out`; only a core's can come from the model alone, others are always in lock-step.
+/// `progress` is called after every round. Returns the stream's counts, `out`, and the number of lines.
+pub fn stream_vectors<W: Write>(
+    machine: &Machine,
+    layout: &Layout,
+    stream: &Stream,
+    expected: Expected,
+    out: W,
+    progress: &mut dyn FnMut(&Streamed),
+) -> Result<(Streamed, W, u64), RunError> {
+    let mut out = VectorWriter::new(out, layout.clone())?;
+    let streamed = selftest::stream(machine, stream, expected, &mut out, progress)?;
+    let (out, lines) = out.finish()?;
+    Ok((streamed, out, lines))
+}
+
 fn all_files(
     layout: &Layout,
     inside: &[Vec<String>],
@@ -59,14 +86,17 @@ fn all_files(
 }
 
 /// A design's, expected outputs from design and model in lock-step.
-pub fn testbench(target: &Target, plan: &Plan, prefix: &Prefix) -> Result<Vec<GeneratedFile>, Failure> {
-    let layout = target.layout(plan.look, prefix).map_err(|e| Failure::input(format!("--testbench: {e}")))?;
-    let (core, cores) = target.cores();
+pub fn testbench(machine: &Machine, plan: &Plan, prefix: &Prefix) -> Result<Vec<GeneratedFile>, Failure> {
+    let layout =
+        layout(machine, plan.look, prefix).map_err(|e| Failure::input(format!("--testbench: {e}")))?;
+    let (core, cores) = (machine.core(), machine.cores());
     let stream = plan.stream(core.d.max(core.dv()) * cores);
     let (streamed, vectors, lines) =
-        target.stream(&layout, &stream, Expected::Lockstep, Vec::new(), &mut |_| ())?;
+        stream_vectors(machine, &layout, &stream, Expected::Lockstep, Vec::new(), &mut |_| ())?;
     let inside = match plan.look {
-        Look::Inside => target.inside()?,
+        Look::Inside => {
+            inside_expressions(&flashd_hwmodel::build(machine).map_err(GenerateError::from)?, cores)?
+        }
         Look::Ports => Vec::new(),
     };
     Ok(all_files(&layout, &inside, vectors, lines, &plan.about(&streamed)))

@@ -6,6 +6,7 @@ use crate::select::{configuration, core_or_array, parse_flags};
 use flashd_ppa::Target;
 use flashd_spec::config::{ArrayConfig, CoreConfig, D_RANGE};
 use flashd_spec::format::Format;
+use flashd_spec::machine::Machine;
 
 /// The selected targets: cores, each followed by its arrays, and the arrays selected explicitly.
 pub(super) fn targets(args: &PpaArgs) -> Result<Vec<Target>, Failure> {
@@ -29,20 +30,20 @@ pub(super) fn targets(args: &PpaArgs) -> Result<Vec<Target>, Failure> {
         Ok((target, what))
     });
     let listed = match args.core.is_empty() {
-        true => cores(args)?.into_iter().map(|core| Ok((Target::Core(core), String::new()))).collect(),
+        true => cores(args)?.into_iter().map(|core| Ok((core.into(), String::new()))).collect(),
         false => named.collect::<Vec<Result<_, Failure>>>(),
     };
     for target in listed {
         let (target, what) = target?;
-        let core = match &target {
-            Target::Core(core) => Some(core.clone()),
-            Target::Array(_) => None,
+        let core = match &*target {
+            Machine::Core(core) => Some(core.clone()),
+            _ => None,
         };
         add(target, &what)?;
         for (core, &queries) in core.iter().flat_map(|core| args.queries.iter().map(move |n| (core, n))) {
             let array = ArrayConfig::new(core.clone(), queries);
             array.validate().map_err(|e| Failure::input(format!("--{}: {}", e.field, e.problem)))?;
-            add(Target::Array(array), &what)?;
+            add(array.into(), &what)?;
         }
     }
     Ok(all)
@@ -56,7 +57,7 @@ fn named(text: &str, outer: &Selection) -> Result<Target, Failure> {
         s.fields = s.fields.clone().or(outer.fields.clone());
     }
     let (core, array) = core_or_array(&flags, None)?;
-    Ok(array.map_or(Target::Core(core), Target::Array))
+    Ok(array.map_or(core.into(), Target::from))
 }
 
 /// The cores selected without their flags in quotes. By default the shipped ones, except cores that follow the

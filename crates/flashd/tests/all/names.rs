@@ -1,10 +1,7 @@
 //! Names of emitted modules: equal names are equal modules, and any designs can be compiled together.
 
 use crate::common::refusal;
-use flashd_generator::{
-    Emission, GenerateError, GeneratedFile, Prefix, array_files_in, axis_files_in, core_files_in,
-    split_files_in,
-};
+use flashd_generator::{Emission, Prefix, machine_files};
 use flashd_simulator::random::draw;
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, Values, WrapperConfig};
 use flashd_spec::format::Format;
@@ -66,15 +63,6 @@ fn of_other_kinds() -> Vec<Machine> {
     all
 }
 
-fn files(config: &Machine, emission: &Emission) -> Result<Vec<GeneratedFile>, GenerateError> {
-    match config {
-        Machine::Core(config) => core_files_in(config, emission),
-        Machine::Array(config) => array_files_in(config, emission),
-        Machine::Split(config) => split_files_in(config, emission),
-        Machine::Wrapper(config) => axis_files_in(config, emission),
-    }
-}
-
 /// The flags that select it.
 fn flags(config: &Machine) -> String {
     let core = config.core();
@@ -101,7 +89,7 @@ fn flags(config: &Machine) -> String {
 fn collisions(configs: &[Machine], prefix: &Prefix) -> (usize, Vec<String>) {
     let emission = Emission::from(prefix.clone());
     let texts: Vec<String> =
-        configs.par_iter().map(|config| files(config, &emission).unwrap().remove(0).text).collect();
+        configs.par_iter().map(|config| machine_files(config, &emission).unwrap().remove(0).text).collect();
     let mut bodies: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for text in &texts {
         for module in text.split("\nmodule ").skip(1) {

@@ -7,7 +7,6 @@ use super::stream::PowerStream;
 use super::workload::{Feed, warm_up};
 use crate::Target;
 use crate::netlist::{Net, Netlist, Simulation};
-use flashd_spec::machine::Machine;
 use flashd_spec::ports::{Compared, PORTS, Port, PortRow};
 use rayon::prelude::*;
 
@@ -127,10 +126,9 @@ struct Ports<'a> {
 
 impl<'a> Ports<'a> {
     fn new(target: &Target, netlist: &'a Netlist) -> Result<Self, PowerError> {
-        let machine = Machine::from(target);
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         for row in &PORTS {
-            let (count, width) = row.words(&machine);
+            let (count, width) = row.words(target);
             if count == 0 {
                 continue;
             }

@@ -17,13 +17,12 @@ pub(super) struct PowerStream<'a> {
 
 impl<'a> PowerStream<'a> {
     pub(super) fn new(target: &'a Target, feed: &'a Feed) -> Self {
-        let protocol = match (target, feed) {
-            (Target::Array(config), Feed::Array(workload)) => array::protocol(config, workload),
+        let protocol = match (&**target, feed) {
+            (Machine::Array(config), Feed::Array(workload)) => array::protocol(config, workload),
             (_, Feed::Core(workload)) => protocol(target.core(), workload),
-            (Target::Core(_), Feed::Array(_)) => unreachable!("the feeds are made for the target"),
+            (_, Feed::Array(_)) => unreachable!("the feeds are made for the target"),
         };
-        let machine = Machine::from(target);
-        PowerStream { protocol, frame: Frame::new(&machine), due: Due::at_ports(&machine) }
+        PowerStream { protocol, frame: Frame::new(target), due: Due::at_ports(target) }
     }
 
     /// The inputs of a cycle.

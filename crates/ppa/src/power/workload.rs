@@ -6,7 +6,8 @@ use flashd_golden::values_exponent;
 use flashd_simulator::array::ArrayWorkload;
 use flashd_simulator::{Query, RESET_CYCLES, Workload};
 use flashd_spec::config::{ArrayConfig, CoreConfig, Lengths, TRANSFER_CYCLES};
-use flashd_spec::numerics::{BIAS, Numerics};
+use flashd_spec::machine::Machine;
+use flashd_spec::numerics::BIAS;
 use flashd_workload::{
     Attention, Quantised, Scaling, ScoreScale, Trace, TraceEntry, Visible, list_dir, quantise, round_to,
 };
@@ -53,7 +54,7 @@ pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams
         sources.push((rounded(config, &attention)?, lengths));
     }
     // Keys for each query of a block.
-    let steps = (cycles + warm_up(target)) * target.queries();
+    let steps = (cycles + warm_up(target)) * target.cores();
     let feeds = (0..*streams)
         .map(|stream| {
             let (head, lengths) = &sources[stream % sources.len()];
@@ -61,9 +62,9 @@ pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams
             let turns = streams.div_ceil(sources.len());
             let workload = one_stream(config, head, lengths, turn * head.queries / turns, steps);
             let workload = if config.bias { with_slope(workload) } else { workload };
-            match target {
-                Target::Core(_) => Feed::Core(workload),
-                Target::Array(array) => Feed::Array(blocks(array, workload)),
+            match &**target {
+                Machine::Array(array) => Feed::Array(blocks(array, workload)),
+                _ => Feed::Core(workload),
             }
         })
         .collect();
@@ -75,7 +76,7 @@ pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams
     let description = format!(
         "{streams} streams of {cycles} cycles, {} back to back, one key a cycle, v held when not read; \
          heads {}{shape}",
-        match target.queries() {
+        match target.cores() {
             1 => "queries".to_string(),
             n => format!("blocks of {n} queries"),
         },
@@ -197,9 +198,9 @@ fn one_stream(
 /// Cycles of a stream before counting starts: reset, the first query, and twice the pipeline, so that everything
 /// carries data. Counting begins with the clock edge before cycle `warm_up`.
 pub fn warm_up(target: &Target) -> usize {
-    let load = match target {
-        Target::Core(_) => 0,
-        Target::Array(config) => config.queries + TRANSFER_CYCLES,
+    let load = match &**target {
+        Machine::Array(config) => config.queries + TRANSFER_CYCLES,
+        _ => 0,
     };
-    RESET_CYCLES + 2 + load + 2 * Numerics::new(target.core()).latency() as usize
+    RESET_CYCLES + 2 + load + 2 * target.latency() as usize
 }

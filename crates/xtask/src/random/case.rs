@@ -5,8 +5,8 @@ use crate::axis::packets;
 use crate::failure::{Outcome, check, with};
 use crate::icarus::{checks, icarus};
 use crate::work::{self, create};
-use flashd::parts::{Compile, Plan, Simulator, Target, testbench};
-use flashd_generator::{GeneratedFile, Prefix, axis_files, write_all};
+use flashd::parts::{Compile, Plan, Simulator, layout, stream_vectors, testbench};
+use flashd_generator::{Emission, GeneratedFile, Prefix, machine_files, write_all};
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::array::{self, Disturbance};
 use flashd_simulator::random::{Compared, compare, packets as drawn_packets};
@@ -53,38 +53,32 @@ impl Case<'_> {
         let temporary = work::temporary()?;
         let out = self.args.out.as_deref().unwrap_or(temporary.path());
         let (rtl, bench) = (create(&out.join("rtl"))?, create(&out.join(self.seed.to_string()))?);
-        let target = match &self.drawn {
-            Machine::Core(config) => Target::Core(config.clone()),
-            Machine::Array(config) => Target::Array(config.clone()),
-            Machine::Split(config) => Target::Split(config.clone()),
-            Machine::Wrapper(config) => {
-                let design = written(&rtl, &axis_files(config)?)?;
-                checked.testbench = self.packets(config, design, &bench, rng)?;
-                return Ok(());
-            }
-        };
-        let design = written(&rtl, &target.files(&Prefix::Top)?)?;
+        let design = written(&rtl, &machine_files(&self.drawn, &Emission::default())?)?;
+        if let Machine::Wrapper(config) = &self.drawn {
+            checked.testbench = self.packets(config, design, &bench, rng)?;
+            return Ok(());
+        }
         let plan = Plan { seed: rng.random(), keys: Some(self.args.keys), look: Look::Inside };
-        write_all(&bench, &testbench(&target, &plan, &Prefix::Top)?)?;
-        let top = format!("{}_tb", target.name());
+        write_all(&bench, &testbench(&self.drawn, &plan, &Prefix::Top)?)?;
+        let top = format!("{}_tb", self.drawn.name());
         let sources = [PathBuf::from(format!("{top}.v")), design];
         checked.testbench = checks(&icarus(&bench, &top, &sources, &[])?)?;
         if self.args.verilator > 0 && self.seed.is_multiple_of(self.args.verilator) {
-            checked.verilator = Some(self.verilator(&target, &bench, rng)?);
+            checked.verilator = Some(self.verilator(&bench, rng)?);
         }
         Ok(())
     }
 
     /// The same kinds of rounds in Verilator, with other data.
-    fn verilator(&self, target: &Target, folder: &Path, rng: &mut ChaCha8Rng) -> Outcome<u64> {
-        let layout = target.layout(Look::Ports, &Prefix::Top).map_err(with("Verilator"))?;
-        let files = target.files(&Prefix::Top)?;
+    fn verilator(&self, folder: &Path, rng: &mut ChaCha8Rng) -> Outcome<u64> {
+        let layout = layout(&self.drawn, Look::Ports, &Prefix::Top).map_err(with("Verilator"))?;
+        let files = machine_files(&self.drawn, &Emission::default())?;
         let compile = Compile::for_keys(self.args.keys);
         let (simulator, _) = Simulator::build(Some(folder), &layout, &files, compile)?;
         let mut process = simulator.start(None)?;
         let pipe = BufWriter::new(process.input()?);
         let stream = Stream::of(rng.random(), self.args.keys);
-        let sent = target.stream(&layout, &stream, Expected::Lockstep, pipe, &mut |_| ());
+        let sent = stream_vectors(&self.drawn, &layout, &stream, Expected::Lockstep, pipe, &mut |_| ());
         match process.verdict().map_err(with("Verilator"))? {
             // A simulator that has found a difference closes its end, which is an error here, too: its own words count.
             Err(difference) => check(format!("Verilator: {difference}")),
