@@ -5,8 +5,8 @@ mod process;
 mod steps;
 
 use flashd_api::{
-    CausalAlign, Error, HeadRun, Operands, PartialState, RawHead, Run, ScoreScale, Settings, StepTable,
-    TensorScale, Watch,
+    AttentionOperands, AttentionRun, CausalAlign, Error, HeadRun, PartialState, RawHead, ScoreScale,
+    Settings, StepTable, TensorScale, Watch,
 };
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3};
 use process::{in_python, with_threads};
@@ -333,13 +333,13 @@ impl Core {
         let settings = given.map(settings).transpose()?.unwrap_or_default();
         let (queries, keys) = (q.as_array().dim(), k.as_array().dim());
         let shape = [queries.0, keys.0, queries.1, keys.1];
-        let operands = Operands { shape, q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()? };
+        let operands = AttentionOperands { shape, q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()? };
         let steps = queries.0.saturating_mul(queries.1).saturating_mul(keys.1);
         let run = watched(py, steps, progress, |watch| self.0.attention(&operands, &settings, watch))?;
         let overflow = run.overflow().map(|text| in_python(&text));
         let saturated = run.saturated();
         let too_long = run.too_long().map(|text| in_python(&text));
-        let Run { o, heads, .. } = run;
+        let AttentionRun { o, heads, .. } = run;
         let told_of = if tells { heads } else { Vec::new() };
         let heads = told_of.into_iter().map(|head| told(py, head, [shape[2], shape[3]]));
         let heads = PyList::new(py, heads.collect::<PyResult<Vec<_>>>()?)?;

@@ -1,14 +1,14 @@
 //! Attention of heads in float32, with the scales, roundings and bits of `flashd simulate`.
 
-use crate::steps::{StepTable, Trace};
+use crate::steps::{StepCollector, StepTable};
 use crate::{Cancelled, Core, Error, guarded};
 use flashd_golden::{Monitor, PartialState, QueryResult, Step, VectorModel, Watch as Look};
 use flashd_simulator::{
-    Accuracy, Counters, Gaps, Reference, SaturatedScores, Scenario, prepare_watched, run_model_with,
+    Accuracy, Counters, ExactResults, Gaps, SaturatedScores, Scenario, prepare_watched, run_model_with,
 };
 use flashd_spec::config::{Lengths, too_long};
 use flashd_workload::{
-    AskedVisible, Attention, Bias, CausalAlign, Scaling, ScoreScale, Source, TensorScale, Visible,
+    AskedVisible, Attention, Bias, CausalAlign, Origins, Scaling, ScoreScale, TensorScale, Visible,
 };
 use rayon::prelude::*;
 use std::ops::Range;
@@ -21,7 +21,7 @@ const SMALL: usize = 256;
 /// Q, K and V of heads, rows of the core's d_k and d_v elements one after another. Where K and V have fewer heads than Q, each serves as many
 /// heads of Q in a row.
 #[derive(Clone, Copy, Debug)]
-pub struct Operands<'a> {
+pub struct AttentionOperands<'a> {
     /// Heads of Q, heads of K and V, queries of a head, keys of a head.
     pub shape: [usize; 4],
     /// `[heads, queries, d_k]`.
@@ -95,7 +95,7 @@ impl Watch {
 
 /// A finished run.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct AttentionRun {
     /// `[heads, queries, d_v]`.
     pub o: Vec<f32>,
     /// The outcome of each head.
@@ -131,7 +131,7 @@ pub struct HeadRun {
     pub log_sum_exp: Option<Vec<f64>>,
 }
 
-impl Run {
+impl AttentionRun {
     /// The message with which `flashd simulate` fails where results are wrong.
     pub fn overflow(&self) -> Option<String> {
         let queries = match self.heads.iter().map(|head| head.overflowed).sum() {
@@ -143,7 +143,7 @@ impl Run {
     }
 }
 
-impl Run {
+impl AttentionRun {
     /// The warning where a query has more keys than the core is built for.
     pub fn too_long(&self) -> Option<String> {
         let longest = self.heads.iter().map(|head| head.longest_query).max();
@@ -160,7 +160,7 @@ impl Run {
     }
 }
 
-impl Operands<'_> {
+impl AttentionOperands<'_> {
     fn check(&self, lengths: Lengths) -> Result<(), Error> {
         let [heads, key_heads, queries, keys] = self.shape;
         if self.shape.contains(&0) {
@@ -282,7 +282,12 @@ impl Core {
     ///
     /// # Errors
     /// The command line's texts for operands and settings that cannot be used; [`Error::Interrupted`] if `watch` ended it.
-    pub fn attention(&self, operands: &Operands, settings: &Settings, watch: &Watch) -> Result<Run, Error> {
+    pub fn attention(
+        &self,
+        operands: &AttentionOperands,
+        settings: &Settings,
+        watch: &Watch,
+    ) -> Result<AttentionRun, Error> {
         guarded(|| {
             if self.config().score_shift.is_some() {
                 return Err(Error::Input(
@@ -299,12 +304,17 @@ impl Core {
                 _ => rayon::scope(|_| (0..heads).into_par_iter().map(one).collect()),
             };
             let (o, heads): (Vec<Vec<f32>>, Vec<HeadRun>) = run?.into_iter().unzip();
-            Ok(Run { o: o.concat(), heads, max_keys: self.config().max_keys })
+            Ok(AttentionRun { o: o.concat(), heads, max_keys: self.config().max_keys })
         })
     }
 
     /// A head with its settings.
-    fn scenario(&self, operands: &Operands, head: usize, settings: &Settings) -> Result<Scenario, Error> {
+    fn scenario(
+        &self,
+        operands: &AttentionOperands,
+        head: usize,
+        settings: &Settings,
+    ) -> Result<Scenario, Error> {
         let [heads, key_heads, queries, keys] = operands.shape;
         let Lengths { k: d, v: dv } = self.config().lengths();
         let mut visible = settings.visible(self, head, operands.shape)?;
@@ -313,7 +323,7 @@ impl Core {
         let several = |count: usize, head: usize| (count > 1).then_some(head);
         let own = several(key_heads, key_head);
         let attention = Attention {
-            source: Source::in_memory([several(heads, head), own, own]),
+            source: Origins::in_memory([several(heads, head), own, own]),
             ..Attention::new(
                 d,
                 part(operands.q, head, queries * d),
@@ -336,7 +346,7 @@ impl Core {
 
     fn head(
         &self,
-        operands: &Operands,
+        operands: &AttentionOperands,
         head: usize,
         settings: &Settings,
         watch: &Watch,
@@ -344,9 +354,9 @@ impl Core {
         let [_, _, queries, keys] = operands.shape;
         let scenario = self.scenario(operands, head, settings)?;
         let reference = if settings.errors || scenario.v_exponents(self.config()).len() > 1 {
-            Reference::watched(&scenario, &|_| watch.check())
+            ExactResults::watched(&scenario, &|_| watch.check())
         } else {
-            Reference::none()
+            ExactResults::none()
         };
         let scenario = if settings.smooth_k { scenario.smooth_k() } else { scenario };
         let check = |_: u64| watch.check();
@@ -354,7 +364,7 @@ impl Core {
         let prepared = prepare_watched(self.config(), &scenario, &reference, choosing)
             .map_err(|e| Error::Input(format!("--scale: {e}")))?;
         let model = self.model(prepared.scaling.score_shift);
-        let trace = settings.steps.then(|| Trace::new(model.config(), queries, keys));
+        let trace = settings.steps.then(|| StepCollector::new(model.config(), queries, keys));
         let progress = |steps: u64| watch.progress(steps);
         let look = |query: usize, first: usize, steps: &[Step]| {
             if let Some(trace) = &trace {
@@ -376,7 +386,7 @@ impl Core {
             saturated_inputs: prepared.saturated_inputs,
             saturated: run.results.iter().map(|result| result.saturated).sum(),
             accuracy,
-            steps: trace.map(Trace::table),
+            steps: trace.map(StepCollector::table),
             log_sum_exp: self
                 .config()
                 .partial

@@ -5,13 +5,13 @@
 //! ours, into errors.
 //!
 //! ```
-//! use flashd_api::{Core, Error, Operands, Settings, Watch};
+//! use flashd_api::{AttentionOperands, Core, Error, Settings, Watch};
 //!
 //! let core = Core::from_options([("design", "flash-d"), ("d", "4"), ("format", "bf16")])?;
 //! // Two heads of one query and two keys; the second head's query sees equal keys.
 //! let (q, k) = ([1.0; 8], [1.0; 16]);
 //! let v: Vec<f32> = (0..16).map(|i| i as f32).collect();
-//! let operands = Operands { shape: [2, 2, 1, 2], q: &q, k: &k, v: &v };
+//! let operands = AttentionOperands { shape: [2, 2, 1, 2], q: &q, k: &k, v: &v };
 //! let run = core.attention(&operands, &Settings::default(), &Watch::default())?;
 //! assert_eq!(run.o, [2.0, 3.0, 4.0, 5.0, 10.0, 11.0, 12.0, 13.0]);
 //! # Ok::<(), Error>(())
@@ -27,9 +27,9 @@ mod steps;
 // A core.
 pub use self::core::Core;
 // All queries of all heads in float32.
-pub use attention::{HeadRun, Operands, Run, Settings, Watch};
+pub use attention::{AttentionOperands, AttentionRun, HeadRun, Settings, Watch};
 // The same in encodings.
-pub use raw::{RawHead, RawRun, Rows, pack, unpack};
+pub use raw::{RawHead, RawRun, RowFormat, pack, unpack};
 // Steps of a run.
 pub use steps::{StepTable, action_number};
 

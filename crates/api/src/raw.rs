@@ -149,7 +149,7 @@ const MINUS_INFINITY: u64 = 0xff80;
 
 /// How rows of an operand are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rows {
+pub struct RowFormat {
     /// The format of the elements.
     pub format: Format,
     /// Elements of a row.
@@ -163,10 +163,10 @@ impl Core {
     ///
     /// # Errors
     /// If there is no operand of this name.
-    pub fn rows(&self, operand: &str) -> Result<Rows, Error> {
+    pub fn rows(&self, operand: &str) -> Result<RowFormat, Error> {
         let (elements, words, formats) =
             (self.config().lengths(), self.config().port_words(), self.config().formats());
-        let rows = |format, elements, words| Ok(Rows { format, elements, words });
+        let rows = |format, elements, words| Ok(RowFormat { format, elements, words });
         match operand {
             "q" => rows(formats.q, elements.k, words.q),
             "k" => rows(formats.k, elements.k, words.k),
@@ -182,7 +182,7 @@ impl Core {
     /// # Errors
     /// Numbers that are not finite or no whole rows.
     pub fn encode(&self, operand: &str, numbers: &[f32]) -> Result<Vec<u64>, Error> {
-        let Rows { format, elements, .. } = self.rows(operand)?;
+        let RowFormat { format, elements, .. } = self.rows(operand)?;
         self.whole(operand, numbers.len(), elements)?;
         if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
             let (row, column) = (at / elements, at % elements);
@@ -219,8 +219,8 @@ impl Core {
         }
     }
 
-    fn check_words(&self, operand: &str, rows: Rows, encodings: &[u64]) -> Result<(), Error> {
-        let Rows { format, words, .. } = rows;
+    fn check_words(&self, operand: &str, rows: RowFormat, encodings: &[u64]) -> Result<(), Error> {
+        let RowFormat { format, words, .. } = rows;
         self.whole(operand, encodings.len(), words)?;
         let Some(at) = encodings.iter().position(|&word| word > ones(format.width())) else { return Ok(()) };
         let (row, column, bits) = (at / words, at % words, format.width());

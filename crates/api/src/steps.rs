@@ -32,22 +32,22 @@ pub fn action_number(action: Action) -> u8 {
 }
 
 /// Collects steps from many threads.
-pub(crate) struct Trace {
+pub(crate) struct StepCollector {
     units: StepUnits,
     keys: usize,
     table: Mutex<StepTable>,
 }
 
-impl Trace {
+impl StepCollector {
     /// An empty table for a head of `queries` and `keys` on a core.
-    pub(crate) fn new(config: &CoreConfig, queries: usize, keys: usize) -> Trace {
+    pub(crate) fn new(config: &CoreConfig, queries: usize, keys: usize) -> StepCollector {
         let elements = queries * keys;
         let table = StepTable {
             scores: vec![f32::NAN; elements],
             factors: vec![f32::NAN; elements],
             actions: vec![StepTable::NOT_MET; elements],
         };
-        Trace { units: StepUnits::new(config), keys, table: Mutex::new(table) }
+        StepCollector { units: StepUnits::new(config), keys, table: Mutex::new(table) }
     }
 
     /// Steps of a query from the key `first` on.

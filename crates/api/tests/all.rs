@@ -1,6 +1,6 @@
 //! The layer below the languages: single steps against whole runs, over all datapaths and formats, and the effect of settings.
 
-use flashd_api::{Core, Operands, RawHead, Settings, Watch};
+use flashd_api::{AttentionOperands, Core, RawHead, Settings, Watch};
 use flashd_golden::{Head, Model};
 use flashd_spec::config::{CoreConfig, KINDS};
 use flashd_spec::format::Format;
@@ -127,7 +127,7 @@ fn a_mask_agrees_with_lengths_and_causal() {
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let [q, k, v] =
         [3, 5, 5].map(|rows| (0..2 * rows * 4).map(|_| rng.random_range(-1.0..1.0f32)).collect::<Vec<_>>());
-    let operands = Operands { shape: [2, 2, 3, 5], q: &q, k: &k, v: &v };
+    let operands = AttentionOperands { shape: [2, 2, 3, 5], q: &q, k: &k, v: &v };
     for format in ["bf16", "fp8-e4m3"] {
         let core =
             Core::from_options([("design", "flash-d"), ("d", "4"), ("format", format), ("masks", "true")])
@@ -161,7 +161,7 @@ fn a_run_can_be_ended() {
     let x = vec![1.0; 64 * 4];
     let watch = Watch::default();
     watch.cancel();
-    let operands = Operands { shape: [1, 1, 64, 64], q: &x, k: &x, v: &x };
+    let operands = AttentionOperands { shape: [1, 1, 64, 64], q: &x, k: &x, v: &x };
     let ended = core.attention(&operands, &Settings::default(), &watch);
     assert!(matches!(ended, Err(flashd_api::Error::Interrupted)));
     // The model still serves other calls.

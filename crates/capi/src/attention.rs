@@ -2,7 +2,7 @@
 
 use crate::error::{input, kept, size, slice, slice_mut, text};
 use crate::types::{FlashdCore, FlashdCounts, handle};
-use flashd_api::{Error, Lengths, Operands, RawHead, ScoreScale, Settings, Watch};
+use flashd_api::{AttentionOperands, Error, Lengths, RawHead, ScoreScale, Settings, Watch};
 use std::ffi::c_char;
 
 /// Heads in float32.
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn flashd_attention(
         let Lengths { k: d, v: dv } = core.config().lengths();
         let q = size(&[h.heads, h.queries, d])?;
         let (k, v) = (size(&[h.key_heads, h.keys, d])?, size(&[h.key_heads, h.keys, dv])?);
-        let operands = Operands {
+        let operands = AttentionOperands {
             shape: [h.heads, h.key_heads, h.queries, h.keys],
             q: unsafe { slice("q", h.q, q) }?,
             k: unsafe { slice("k", h.k, k) }?,

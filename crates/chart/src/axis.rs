@@ -2,7 +2,7 @@
 
 /// How values become distances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scale {
+pub enum AxisScale {
     /// Equal distances are equal differences.
     #[default]
     Linear,
@@ -16,7 +16,7 @@ pub struct Axis {
     /// Quantity and unit.
     pub label: String,
     /// Linear or logarithmic.
-    pub scale: Scale,
+    pub scale: AxisScale,
     /// The first value; by default slightly below the smallest point.
     pub low: Option<f64>,
     /// The last value; by default slightly above the largest point.
@@ -35,12 +35,12 @@ impl Axis {
 
     /// A logarithmic axis over all positive points.
     pub fn log(label: impl Into<String>) -> Axis {
-        Axis { scale: Scale::Log, ..Axis::linear(label) }
+        Axis { scale: AxisScale::Log, ..Axis::linear(label) }
     }
 
     /// The range that it takes for some values.
-    pub(crate) fn span(&self, values: &[f64]) -> Span {
-        let whole = Span { scale: self.scale, low: 0.0, high: 1.0 };
+    pub(crate) fn span(&self, values: &[f64]) -> AxisSpan {
+        let whole = AxisSpan { scale: self.scale, low: 0.0, high: 1.0 };
         let measures = values.iter().map(|value| whole.measure(*value));
         let mut values: Vec<f64> = measures.filter(|value| value.is_finite()).collect();
         values.sort_by(f64::total_cmp);
@@ -56,24 +56,24 @@ impl Axis {
         let room = if last > first { 0.06 * (last - first) } else { (0.1 * first.abs()).max(0.2) };
         let low = self.low.map_or(first - room, |low| whole.measure(low));
         let high = self.high.map_or(last + room, |high| whole.measure(high));
-        Span { low, high: high.max(low + 1e-12), ..whole }
+        AxisSpan { low, high: high.max(low + 1e-12), ..whole }
     }
 }
 
 /// A range on an axis, in the scale's measure.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
-    scale: Scale,
+pub(crate) struct AxisSpan {
+    scale: AxisScale,
     low: f64,
     high: f64,
 }
 
-impl Span {
+impl AxisSpan {
     fn measure(&self, value: f64) -> f64 {
         match self.scale {
-            Scale::Linear => value,
-            Scale::Log if value > 0.0 => value.log10(),
-            Scale::Log => f64::NEG_INFINITY,
+            AxisScale::Linear => value,
+            AxisScale::Log if value > 0.0 => value.log10(),
+            AxisScale::Log => f64::NEG_INFINITY,
         }
     }
 
@@ -93,7 +93,7 @@ impl Span {
     /// Round numbers within, about `count` of them, ascending.
     pub(crate) fn ticks(&self, count: usize) -> Vec<f64> {
         let (mut low, mut high) = (self.low, self.high);
-        if self.scale == Scale::Log {
+        if self.scale == AxisScale::Log {
             let decades = low.floor() as i32..=high.floor() as i32;
             let every = decades.clone().count().div_ceil(count + 2) as i32;
             for set in [&[1.0][..], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0]] {

@@ -2,7 +2,7 @@
 
 use crate::canvas::{Canvas, Drawn, Font, Ink, Marker, Pixel, from, text_width};
 use crate::panel::{LEFT, check, draw, size};
-use crate::{Body, Chart, ChartError, Course, Panel};
+use crate::{Chart, ChartError, Interpolation, Panel, PanelBody};
 use plotters::drawing::IntoDrawingArea;
 use plotters::prelude::SVGBackend;
 use plotters::style::text_anchor::HPos;
@@ -22,7 +22,7 @@ const SIGN: f64 = 40.0;
 /// Numbers that are not finite, negative bars, and failures of the drawing library.
 pub fn svg(charts: &[Chart]) -> Result<String, ChartError> {
     charts.iter().flat_map(|chart| &chart.panels).try_for_each(check)?;
-    let layouts: Vec<Layout> = charts.iter().map(Layout::of).collect();
+    let layouts: Vec<ChartLayout> = charts.iter().map(ChartLayout::of).collect();
     let width = layouts.iter().map(|layout| layout.width).fold(0.0, f64::max);
     let height: f64 = layouts.iter().map(|layout| layout.height).sum();
     let failed = |e: &dyn std::fmt::Display| ChartError::Drawing(e.to_string());
@@ -43,28 +43,28 @@ pub fn svg(charts: &[Chart]) -> Result<String, ChartError> {
 
 /// An entry of the legend: its words, and a line with a marker, or else an area.
 #[derive(PartialEq)]
-struct Entry<'a> {
+struct LegendEntry<'a> {
     name: &'a str,
     ink: Ink,
     line: Option<(u32, bool, Option<Marker>)>,
 }
 
-struct Layout<'a> {
+struct ChartLayout<'a> {
     title: Vec<String>,
     notes: Vec<String>,
     rows: Vec<&'a [Panel]>,
     /// Widths of columns and heights of rows.
     widths: Vec<f64>,
     heights: Vec<f64>,
-    legend: Vec<Entry<'a>>,
+    legend: Vec<LegendEntry<'a>>,
     /// Entries in a row.
     legend_columns: usize,
     width: f64,
     height: f64,
 }
 
-impl<'a> Layout<'a> {
-    fn of(chart: &'a Chart) -> Layout<'a> {
+impl<'a> ChartLayout<'a> {
+    fn of(chart: &'a Chart) -> ChartLayout<'a> {
         let columns = chart.columns.clamp(1, chart.panels.len().max(1));
         let rows: Vec<&[Panel]> = chart.panels.chunks(columns).collect();
         let (mut widths, mut heights) = (vec![0f64; columns], vec![0f64; rows.len()]);
@@ -83,7 +83,7 @@ impl<'a> Layout<'a> {
         let legend_columns = (((width - LEFT) / entry) as usize).max(1);
         let lines = title.len() + notes.len() + legend.len().div_ceil(legend_columns);
         let height = heights.iter().sum::<f64>() + LINE * lines as f64 + 2.0 * MARGIN;
-        Layout { title, notes, rows, widths, heights, legend, legend_columns, width, height }
+        ChartLayout { title, notes, rows, widths, heights, legend, legend_columns, width, height }
     }
 
     fn draw(&self, canvas: &Canvas, top: f64) -> Drawn {
@@ -111,7 +111,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-impl Entry<'_> {
+impl LegendEntry<'_> {
     fn draw(&self, canvas: &Canvas, (x, y): Pixel) -> Drawn {
         canvas.text(self.name, (x + SIGN, y), from(TEXT))?;
         let Some((width, dashed, marker)) = self.line else {
@@ -125,21 +125,21 @@ impl Entry<'_> {
 }
 
 /// Each name once for each look, in the order of the panels.
-fn legend(chart: &Chart) -> Vec<Entry<'_>> {
-    let mut entries: Vec<Entry> = Vec::new();
+fn legend(chart: &Chart) -> Vec<LegendEntry<'_>> {
+    let mut entries: Vec<LegendEntry> = Vec::new();
     let mut add = |name, ink, line| {
-        let entry = Entry { name, ink, line };
+        let entry = LegendEntry { name, ink, line };
         if !entry.name.is_empty() && !entries.contains(&entry) {
             entries.push(entry);
         }
     };
     for panel in &chart.panels {
         match &panel.body {
-            Body::Curves(all) => all.iter().for_each(|series| {
+            PanelBody::Curves(all) => all.iter().for_each(|series| {
                 let line = (series.width, series.dashed, series.marker);
-                add(&series.name, series.ink, Some(line).filter(|_| series.course != Course::Band));
+                add(&series.name, series.ink, Some(line).filter(|_| series.course != Interpolation::Band));
             }),
-            Body::Bars(groups) => {
+            PanelBody::Bars(groups) => {
                 let segments = groups.iter().flat_map(|group| &group.bars).flat_map(|bar| &bar.segments);
                 segments.for_each(|(name, ink, _)| add(name, *ink, None));
             }

@@ -1,9 +1,9 @@
 //! A chart as data, and its drawing as SVG.
 //!
 //! ```
-//! use flashd_chart::{Axis, Body, Chart, Ink, Marker, Panel, Series, svg};
+//! use flashd_chart::{Axis, Chart, Ink, Marker, Panel, PanelBody, Series, svg};
 //! let errors = Series { points: vec![(16.0, 0.5), (64.0, 0.2)], ..Series::line("FLASH-D", Ink::nth(0)) };
-//! let body = Body::Curves(vec![Series { marker: Some(Marker::nth(0)), ..errors }]);
+//! let body = PanelBody::Curves(vec![Series { marker: Some(Marker::nth(0)), ..errors }]);
 //! let panel = Panel { title: "bf16".into(), x: Axis::log("keys"), y: Axis::log("error, %"), body };
 //! let text = svg(&[Chart { title: "Errors".into(), panels: vec![panel], ..Chart::default() }])?;
 //! assert!(text.contains("FLASH-D") && text.matches("<circle").count() == 3);
@@ -17,7 +17,7 @@ mod canvas;
 mod layout;
 mod panel;
 
-pub use axis::{Axis, Scale};
+pub use axis::{Axis, AxisScale};
 pub use canvas::{Ink, Marker};
 pub use layout::svg;
 
@@ -44,16 +44,16 @@ pub struct Panel {
     /// The vertical axis.
     pub y: Axis,
     /// The data.
-    pub body: Body,
+    pub body: PanelBody,
 }
 
 /// The data of a panel.
 #[derive(Clone, Debug)]
-pub enum Body {
+pub enum PanelBody {
     /// Points in the plane.
     Curves(Vec<Series>),
     /// Groups of bars.
-    Bars(Vec<Group>),
+    Bars(Vec<BarGroup>),
 }
 
 /// Points of one style. A point outside the axes is an arrow at their edge.
@@ -70,7 +70,7 @@ pub struct Series {
     /// At each point.
     pub marker: Option<Marker>,
     /// How the points are joined.
-    pub course: Course,
+    pub course: Interpolation,
     /// x and y, in the order in which they are joined. On a logarithmic axis 0 and less are outside, below.
     pub points: Vec<(f64, f64)>,
 }
@@ -78,7 +78,7 @@ pub struct Series {
 impl Series {
     /// A solid line of two pixels, without points yet.
     pub fn line(name: impl Into<String>, ink: Ink) -> Series {
-        let (name, points, course) = (name.into(), Vec::new(), Course::Straight);
+        let (name, points, course) = (name.into(), Vec::new(), Interpolation::Straight);
         Series { name, ink, width: 2, dashed: false, marker: None, course, points }
     }
 
@@ -90,7 +90,7 @@ impl Series {
 
 /// How the points of a series are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Course {
+pub enum Interpolation {
     /// From point to point.
     Straight,
     /// The least y for an x, points sorted by x: down to each point, along to the next, at last to the right edge.
@@ -103,7 +103,7 @@ pub enum Course {
 
 /// Bars that belong together.
 #[derive(Clone, Debug, Default)]
-pub struct Group {
+pub struct BarGroup {
     /// Below the bars; turned, unless the bars have names.
     pub name: String,
     /// Above the bars.

@@ -1,8 +1,8 @@
 //! A panel: axes, curves or bars.
 
-use crate::axis::{Span, number};
+use crate::axis::{AxisSpan, number};
 use crate::canvas::{Canvas, Drawn, Font, Ink, Marker, Pixel, around, from, text_width};
-use crate::{Body, ChartError, Course, Group, Panel, Scale, Series};
+use crate::{AxisScale, BarGroup, ChartError, Interpolation, Panel, PanelBody, Series};
 use plotters::style::FontStyle;
 use plotters::style::text_anchor::HPos;
 
@@ -23,7 +23,7 @@ const FILLED: f64 = 0.82;
 
 /// Size that a panel needs where it is one of some columns and rows.
 pub(crate) fn size(panel: &Panel, columns: usize, rows: usize) -> (f64, f64) {
-    let Body::Bars(groups) = &panel.body else {
+    let PanelBody::Bars(groups) = &panel.body else {
         return match (columns, rows) {
             (1, 1) => (820.0, 500.0),
             (1, _) => (820.0, 340.0),
@@ -31,7 +31,7 @@ pub(crate) fn size(panel: &Panel, columns: usize, rows: usize) -> (f64, f64) {
             _ => (400.0, 330.0),
         };
     };
-    let width = |group: &Group| {
+    let width = |group: &BarGroup| {
         // A name has the room of all its bars.
         let names = group.bars.chunk_by(|a, b| a.name == b.name);
         let names = names.map(|same| (text_width(&same[0].name, TEXT) + 10.0) / same.len() as f64);
@@ -46,14 +46,14 @@ pub(crate) fn size(panel: &Panel, columns: usize, rows: usize) -> (f64, f64) {
 /// Room below the axes.
 fn below(panel: &Panel) -> f64 {
     match &panel.body {
-        Body::Bars(groups) if !named(groups) => {
+        PanelBody::Bars(groups) if !named(groups) => {
             groups.iter().map(|group| text_width(&group.name, LABEL)).fold(0.0, f64::max) + 20.0
         }
         _ => BELOW,
     }
 }
 
-fn named(groups: &[Group]) -> bool {
+fn named(groups: &[BarGroup]) -> bool {
     groups.iter().flat_map(|group| &group.bars).any(|bar| !bar.name.is_empty())
 }
 
@@ -63,8 +63,8 @@ struct Plot {
     top: f64,
     right: f64,
     bottom: f64,
-    x: Span,
-    y: Span,
+    x: AxisSpan,
+    y: AxisSpan,
 }
 
 impl Plot {
@@ -103,8 +103,8 @@ impl Plot {
     fn corners(&self, series: &Series) -> Vec<Pixel> {
         let mut line: Vec<Pixel> = series.points.iter().map(|p| (self.across(p.0), self.down(p.1))).collect();
         match (series.course, line.first(), line.last()) {
-            (Course::Level, Some(&(_, y)), _) => vec![(self.left, y), (self.right, y)],
-            (Course::Steps, Some(&first), Some(&last)) => {
+            (Interpolation::Level, Some(&(_, y)), _) => vec![(self.left, y), (self.right, y)],
+            (Interpolation::Steps, Some(&first), Some(&last)) => {
                 let along = line.windows(2).flat_map(|ends| [(ends[1].0, ends[0].1), ends[1]]);
                 let start = [(first.0, self.top), first].into_iter();
                 line = start.chain(along).chain([(self.right, last.1)]).collect();
@@ -134,20 +134,23 @@ pub(crate) fn draw(canvas: &Canvas, panel: &Panel, (left, top): Pixel, (width, h
     canvas.text(&panel.title, (left + LEFT, top + ABOVE / 2.0), title)?;
     let mut y = panel.y.clone();
     let (xs, ys): (Vec<f64>, Vec<f64>) = match &panel.body {
-        Body::Curves(all) => {
+        PanelBody::Curves(all) => {
             // A level has no x, and a band no y.
             let but =
                 |course| all.iter().filter(move |series| series.course != course).flat_map(|s| &s.points);
-            (but(Course::Level).map(|p| p.0).collect(), but(Course::Band).map(|p| p.1).collect())
+            (
+                but(Interpolation::Level).map(|p| p.0).collect(),
+                but(Interpolation::Band).map(|p| p.1).collect(),
+            )
         }
-        Body::Bars(groups) => {
+        PanelBody::Bars(groups) => {
             (Vec::new(), groups.iter().flat_map(|group| &group.bars).map(|bar| bar.total()).collect())
         }
     };
-    if ys.is_empty() || (y.scale == Scale::Log && ys.iter().all(|y| *y <= 0.0)) {
+    if ys.is_empty() || (y.scale == AxisScale::Log && ys.iter().all(|y| *y <= 0.0)) {
         return canvas.text("nothing to draw", (left + LEFT, top + 2.0 * ABOVE), from(LABEL));
     }
-    if matches!(&panel.body, Body::Bars(_)) && y.scale == Scale::Linear {
+    if matches!(&panel.body, PanelBody::Bars(_)) && y.scale == AxisScale::Linear {
         // With room for the highest bar's value and note.
         y.low = y.low.or(Some(0.0));
         y.high = y.high.or(Some(1.22 * ys.iter().copied().fold(0.0, f64::max)));
@@ -155,8 +158,8 @@ pub(crate) fn draw(canvas: &Canvas, panel: &Panel, (left, top): Pixel, (width, h
     let (right, bottom) = (left + width - RIGHT, top + height - below(panel));
     let (x, y) = (panel.x.span(&xs), y.span(&ys));
     let plot = Plot { left: left + LEFT, top: top + ABOVE, right, bottom, x, y };
-    if let Body::Curves(all) = &panel.body {
-        for band in all.iter().filter(|series| series.course == Course::Band) {
+    if let PanelBody::Curves(all) = &panel.body {
+        for band in all.iter().filter(|series| series.course == Interpolation::Band) {
             let ends = band.points.first().zip(band.points.last());
             if let Some((from, to)) = ends.map(|(a, b)| (plot.across(a.0), plot.across(b.0))) {
                 let corners = [(from, plot.top), (to, plot.bottom)].map(|corner| plot.clamp(corner));
@@ -172,11 +175,11 @@ pub(crate) fn draw(canvas: &Canvas, panel: &Panel, (left, top): Pixel, (width, h
     }
     canvas.line(&[(plot.left, plot.top), (plot.left, bottom), (right, bottom)], Ink::GREY, 1, false)?;
     match &panel.body {
-        Body::Curves(series) => {
+        PanelBody::Curves(series) => {
             axis_x(canvas, &plot, panel, xs)?;
             curves(canvas, &plot, series, panel.x.fenced || panel.y.fenced)
         }
-        Body::Bars(groups) => groups.iter().zip(0..).try_for_each(|(group, place)| {
+        PanelBody::Bars(groups) => groups.iter().zip(0..).try_for_each(|(group, place)| {
             let slot = (right - plot.left) / groups.len() as f64;
             bars(canvas, &plot, group, plot.left + (f64::from(place) + 0.5) * slot, slot, named(groups))
         }),
@@ -206,7 +209,7 @@ fn axis_x(canvas: &Canvas, plot: &Plot, panel: &Panel, mut values: Vec<f64>) -> 
 /// Draws series; the values of few points outside are written where that is unexpected.
 fn curves(canvas: &Canvas, plot: &Plot, all: &[Series], fenced: bool) -> Drawn {
     let mut outside: Vec<(Pixel, Ink, (f64, f64))> = Vec::new();
-    for series in all.iter().filter(|series| series.course != Course::Band) {
+    for series in all.iter().filter(|series| series.course != Interpolation::Band) {
         for run in plot.runs(series).iter().filter(|_| series.width > 0) {
             canvas.line(run, series.ink, series.width, series.dashed)?;
         }
@@ -241,7 +244,7 @@ fn curves(canvas: &Canvas, plot: &Plot, all: &[Series], fenced: bool) -> Drawn {
     Ok(())
 }
 
-fn bars(canvas: &Canvas, plot: &Plot, group: &Group, middle: f64, slot: f64, named: bool) -> Drawn {
+fn bars(canvas: &Canvas, plot: &Plot, group: &BarGroup, middle: f64, slot: f64, named: bool) -> Drawn {
     let width = (FILLED * slot / group.bars.len().max(1) as f64).min(90.0);
     let first = middle - width * group.bars.len() as f64 / 2.0;
     let mut highest = plot.bottom;
@@ -272,12 +275,12 @@ fn bars(canvas: &Canvas, plot: &Plot, group: &Group, middle: f64, slot: f64, nam
 /// Refuses numbers that have no place.
 pub(crate) fn check(panel: &Panel) -> Result<(), ChartError> {
     let wrong = match &panel.body {
-        Body::Curves(all) => {
+        PanelBody::Curves(all) => {
             let values =
                 all.iter().flat_map(|s| s.points.iter().flat_map(move |p| [(&s.name, p.0), (&s.name, p.1)]));
             values.into_iter().find(|(_, value)| !value.is_finite())
         }
-        Body::Bars(groups) => {
+        PanelBody::Bars(groups) => {
             let segments = groups.iter().flat_map(|group| &group.bars).flat_map(|bar| &bar.segments);
             segments.map(|s| (&s.0, s.2)).find(|(_, value)| !(value.is_finite() && *value >= 0.0))
         }

@@ -3,7 +3,7 @@ use crate::axis::number;
 use crate::canvas::text_width;
 
 fn drawn(x: &Axis, y: &Axis, all: Vec<Series>) -> String {
-    let panel = Panel { title: "p".into(), x: x.clone(), y: y.clone(), body: Body::Curves(all) };
+    let panel = Panel { title: "p".into(), x: x.clone(), y: y.clone(), body: PanelBody::Curves(all) };
     svg(&[Chart { panels: vec![panel], ..Chart::default() }]).unwrap()
 }
 
@@ -43,15 +43,15 @@ fn ticks_are_round_and_within() {
         assert!(words.windows(2).all(|pair| pair[0] != pair[1]), "{words:?}");
         words.join(" ")
     };
-    assert_eq!(ticks(Scale::Linear, 0.0, 1.0), "0 0.2 0.4 0.6 0.8 1");
-    assert_eq!(ticks(Scale::Linear, 2510.0, 3490.0), "2,600 2,800 3,000 3,200 3,400");
-    assert_eq!(ticks(Scale::Linear, 0.9994, 1.0002), "0.9994 0.9996 0.9998 1 1.0002");
-    assert_eq!(ticks(Scale::Log, 0.3, 7.0), "0.5 1 2 5");
-    assert_eq!(ticks(Scale::Log, 1e-5, 300.0), "1e-5 0.0001 0.001 0.01 0.1 1 10 100");
+    assert_eq!(ticks(AxisScale::Linear, 0.0, 1.0), "0 0.2 0.4 0.6 0.8 1");
+    assert_eq!(ticks(AxisScale::Linear, 2510.0, 3490.0), "2,600 2,800 3,000 3,200 3,400");
+    assert_eq!(ticks(AxisScale::Linear, 0.9994, 1.0002), "0.9994 0.9996 0.9998 1 1.0002");
+    assert_eq!(ticks(AxisScale::Log, 0.3, 7.0), "0.5 1 2 5");
+    assert_eq!(ticks(AxisScale::Log, 1e-5, 300.0), "1e-5 0.0001 0.001 0.01 0.1 1 10 100");
     // Less than a decade.
-    assert_eq!(ticks(Scale::Log, 0.43, 0.52), "0.44 0.46 0.48 0.5 0.52");
+    assert_eq!(ticks(AxisScale::Log, 0.43, 0.52), "0.44 0.46 0.48 0.5 0.52");
     for (low, high) in [(0.9, 1.1), (0.02, 0.09), (1e-30, 1e30), (5.0, 5.001)] {
-        ticks(Scale::Log, low, high);
+        ticks(AxisScale::Log, low, high);
     }
     let numbers = [0.0, 0.25, -12.5, 999.0, 1000.0, -1234567.0, 2.5e-7, 3e9, 0.1 + 0.2].map(number);
     assert_eq!(numbers.join(" "), "0 0.25 -12.5 999 1,000 -1,234,567 2.5e-7 3e9 0.3");
@@ -95,14 +95,14 @@ fn lines_end_at_the_edges() {
         let series = Series { course, points: points.to_vec(), ..Series::line("", Ink::nth(0)) };
         lines(&drawn(&axis, &axis, vec![series]))
     };
-    let whole = of(Course::Straight, &[(0.0, 0.5), (4.0, 0.5)]);
-    assert_eq!(of(Course::Straight, &[(-3.0, 0.5), (7.0, 0.5)]), whole);
-    assert_eq!(of(Course::Level, &[(9.0, 0.5)]), whole);
+    let whole = of(Interpolation::Straight, &[(0.0, 0.5), (4.0, 0.5)]);
+    assert_eq!(of(Interpolation::Straight, &[(-3.0, 0.5), (7.0, 0.5)]), whole);
+    assert_eq!(of(Interpolation::Level, &[(9.0, 0.5)]), whole);
     // Out through the top and back.
-    assert_eq!(of(Course::Straight, &[(0.0, 0.5), (2.0, 9.0), (4.0, 0.5)]).len(), 2);
-    assert!(of(Course::Straight, &[(5.0, 0.5), (6.0, 0.5)]).is_empty());
+    assert_eq!(of(Interpolation::Straight, &[(0.0, 0.5), (2.0, 9.0), (4.0, 0.5)]).len(), 2);
+    assert!(of(Interpolation::Straight, &[(5.0, 0.5), (6.0, 0.5)]).is_empty());
     // Down to a point, along to the next, down to it, along to the edge.
-    let steps = of(Course::Steps, &[(1.0, 3.0), (2.0, 1.0)]);
+    let steps = of(Interpolation::Steps, &[(1.0, 3.0), (2.0, 1.0)]);
     let [top, first, along, second, end] = steps[0][..] else { panic!("{steps:?}") };
     assert!(top.0 == first.0 && top.1 < first.1 && along == (second.0, first.1));
     assert!(second.1 > along.1 && end == (whole[0][1].0, second.1));
@@ -130,8 +130,9 @@ fn bars(heights: &[f64]) -> Chart {
             ("rest".into(), Ink::nth(1), 0.75 * height),
         ],
     };
-    let group = Group { name: "bf16".into(), note: "less".into(), bars: heights.iter().map(bar).collect() };
-    let (x, y, body) = (Axis::default(), Axis::default(), Body::Bars(vec![group]));
+    let group =
+        BarGroup { name: "bf16".into(), note: "less".into(), bars: heights.iter().map(bar).collect() };
+    let (x, y, body) = (Axis::default(), Axis::default(), PanelBody::Bars(vec![group]));
     Chart { panels: vec![Panel { title: "d = 16".into(), x, y, body }], ..Chart::default() }
 }
 
@@ -140,7 +141,7 @@ fn numbers_without_a_place_are_refused() {
     let axis = Axis::linear("");
     for bad in [f64::NAN, f64::INFINITY] {
         for point in [(bad, 1.0), (1.0, bad)] {
-            let body = Body::Curves(vec![dots(&[(1.0, 1.0), point])]);
+            let body = PanelBody::Curves(vec![dots(&[(1.0, 1.0), point])]);
             let panel = Panel { title: String::new(), x: axis.clone(), y: axis.clone(), body };
             let error = svg(&[Chart { panels: vec![panel], ..Chart::default() }]).unwrap_err().to_string();
             assert!(error.starts_with("errors: ") && error.ends_with("has no place on an axis"), "{error}");

@@ -1,6 +1,6 @@
 //! Files that are written under a temporary name and renamed when complete, or then copied to a device or a pipe.
 
-use crate::target::{Target, folder_of, no_file_in};
+use crate::target::{Destination, folder_of, no_file_in};
 use crate::temporary::{self, Live};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Result, Seek, Write};
@@ -24,7 +24,7 @@ pub struct AtomicFile {
     file: BufWriter<Unnamed>,
     /// As it was given.
     path: PathBuf,
-    target: Target,
+    target: Destination,
     _name: Live,
 }
 
@@ -47,10 +47,10 @@ impl AtomicFile {
     /// # Errors
     /// If no file can be created there, or `path` is a folder, a socket, a protected file or `-`.
     pub fn create(path: &Path) -> Result<Self> {
-        let target = Target::of(path)?;
+        let target = Destination::of(path)?;
         let folder = match &target {
-            Target::Name { path, .. } => folder_of(path).to_path_buf(),
-            Target::Through(_) | Target::StandardOutput => std::env::temp_dir(),
+            Destination::Name { path, .. } => folder_of(path).to_path_buf(),
+            Destination::Through(_) | Destination::StandardOutput => std::env::temp_dir(),
         };
         let (file, name) = temporary::file(&folder).map_err(|e| no_file_in(&folder, e))?;
         Ok(AtomicFile { file: BufWriter::new(Unnamed(file)), path: path.to_path_buf(), target, _name: name })
@@ -58,7 +58,7 @@ impl AtomicFile {
 
     /// Whether the content goes to a device, a pipe or standard output: no file can be put next to it.
     pub fn is_stream(&self) -> bool {
-        !matches!(self.target, Target::Name { .. })
+        !matches!(self.target, Destination::Name { .. })
     }
 
     /// A second handle, for writers that own their output. Contents written through it and through `self` must not be
@@ -78,7 +78,7 @@ impl AtomicFile {
     pub fn commit(self) -> Result<PathBuf> {
         let Unnamed(mut file) = self.file.into_inner().map_err(|e| e.into_error())?;
         match self.target {
-            Target::Name { path, permissions } => {
+            Destination::Name { path, permissions } => {
                 if let Some(permissions) = permissions {
                     file.as_file().set_permissions(permissions)?;
                 }
@@ -95,8 +95,8 @@ impl AtomicFile {
                 }
             }
             // Appending keeps the earlier output of a descriptor that leads to a file.
-            Target::Through(path) => copy(&mut file, File::options().append(true).open(path)?)?,
-            Target::StandardOutput => {
+            Destination::Through(path) => copy(&mut file, File::options().append(true).open(path)?)?,
+            Destination::StandardOutput => {
                 STANDARD_OUTPUT.store(true, Ordering::Relaxed);
                 copy(&mut file, std::io::stdout().lock())?;
             }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const MOST_LINKS: usize = 40;
 
 /// Where the content goes at the end.
-pub(crate) enum Target {
+pub(crate) enum Destination {
     /// To this name, which no link has.
     Name {
         /// With links followed.
@@ -23,12 +23,12 @@ pub(crate) enum Target {
     StandardOutput,
 }
 
-impl Target {
+impl Destination {
     /// The target of a path. Nothing is opened that could wait or that a reader would notice.
     ///
     /// # Errors
     /// `-`, folders, sockets, files and devices that may not be written, and links in a circle.
-    pub(crate) fn of(path: &Path) -> Result<Target> {
+    pub(crate) fn of(path: &Path) -> Result<Destination> {
         named(path)?;
         if path
             .as_os_str()
@@ -39,22 +39,24 @@ impl Target {
             return Err(Error::new(ErrorKind::InvalidInput, "is the name of a folder; a file is needed"));
         }
         let (place, metadata) = follow(path)?;
-        let Some(metadata) = metadata else { return Ok(Target::Name { path: place, permissions: None }) };
+        let Some(metadata) = metadata else {
+            return Ok(Destination::Name { path: place, permissions: None });
+        };
         if let Some(descriptor) = descriptor(&place) {
             let standard = descriptor == Descriptor::Own(1);
-            return Ok(if standard { Target::StandardOutput } else { Target::Through(place) });
+            return Ok(if standard { Destination::StandardOutput } else { Destination::Through(place) });
         }
         match kind(&metadata) {
-            Kind::Folder => Err(Error::new(ErrorKind::IsADirectory, "is a folder; a file is needed")),
-            Kind::Socket => Err(Error::new(ErrorKind::InvalidInput, "is a socket; a file is needed")),
-            Kind::File => {
+            EntryKind::Folder => Err(Error::new(ErrorKind::IsADirectory, "is a folder; a file is needed")),
+            EntryKind::Socket => Err(Error::new(ErrorKind::InvalidInput, "is a socket; a file is needed")),
+            EntryKind::File => {
                 // A file that its owner has protected is not replaced.
                 File::options().write(true).open(&place)?;
-                Ok(Target::Name { path: place, permissions: Some(metadata.permissions()) })
+                Ok(Destination::Name { path: place, permissions: Some(metadata.permissions()) })
             }
-            Kind::Other => {
+            EntryKind::Other => {
                 writable(&place)?;
-                Ok(Target::Through(place))
+                Ok(Destination::Through(place))
             }
         }
     }
@@ -62,7 +64,7 @@ impl Target {
 
 /// The kinds of directory entries.
 #[derive(PartialEq, Eq)]
-enum Kind {
+enum EntryKind {
     File,
     Folder,
     Socket,
@@ -70,18 +72,18 @@ enum Kind {
     Other,
 }
 
-fn kind(metadata: &Metadata) -> Kind {
+fn kind(metadata: &Metadata) -> EntryKind {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;
         if metadata.file_type().is_socket() {
-            return Kind::Socket;
+            return EntryKind::Socket;
         }
     }
     match metadata {
-        m if m.is_dir() => Kind::Folder,
-        m if m.is_file() => Kind::File,
-        _ => Kind::Other,
+        m if m.is_dir() => EntryKind::Folder,
+        m if m.is_file() => EntryKind::File,
+        _ => EntryKind::Other,
     }
 }
 

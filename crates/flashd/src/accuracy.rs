@@ -5,7 +5,7 @@ mod report;
 
 use crate::cli::{AccuracyArgs, Selection};
 use crate::output::{self, Failure, SCORE_OPTIONS, print, print_json, warn};
-use crate::progress::{Phase, Plan, on_all_processors, rates};
+use crate::progress::{Phase, ProgressPlan, on_all_processors, rates};
 use crate::sample;
 use crate::select::{add_core, configuration, parse_flags};
 use flashd_simulator::SaturatedScores;
@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 /// Everything that was measured.
 #[derive(Serialize)]
-struct Measured {
+struct MeasuredAccuracy {
     /// Heads, unless they were left out.
     traces: Option<Traces>,
     /// Errors over the number of keys, unless they were left out.
@@ -80,7 +80,7 @@ pub fn run(args: &AccuracyArgs) -> Result<(), Failure> {
         output::check_writable(flag, path)?;
     }
     let plan = plan(args, &sets, &counts);
-    let result = Measured {
+    let result = MeasuredAccuracy {
         traces: if args.no_traces || args.channels { None } else { Some(traces(args, &sets, &plan)?) },
         lengths: if args.no_lengths || args.channels { None } else { Some(lengths(&sets, &counts, &plan)?) },
         channels: if args.channels { Some(channels(&sets, &plan)?) } else { None },
@@ -105,7 +105,7 @@ pub fn run(args: &AccuracyArgs) -> Result<(), Failure> {
 }
 
 /// Warns of cores with scores beyond their range.
-fn warn_of_scores(result: &Measured) {
+fn warn_of_scores(result: &MeasuredAccuracy) {
     for format in result.traces.iter().flat_map(|traces| &traces.formats) {
         for row in &format.rows {
             for CoreAccuracy { core, errors, .. } in
@@ -120,7 +120,7 @@ fn warn_of_scores(result: &Measured) {
 }
 
 /// Warns of queries with more keys than a core is built for.
-fn warn_of_lengths(result: &Measured, sets: &[Set], counts: &[usize]) {
+fn warn_of_lengths(result: &MeasuredAccuracy, sets: &[Set], counts: &[usize]) {
     let rows = result.traces.iter().flat_map(|traces| &traces.formats).flat_map(|format| &format.rows);
     let of_heads = rows.map(|row| row.longest_query).max();
     let of_lengths = result.lengths.as_ref().and_then(|_| counts.last().copied());
@@ -235,7 +235,7 @@ fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
 const HEADS: u64 = 60;
 
 /// All that is measured, as one bar: heads, lengths, channels.
-fn plan(args: &AccuracyArgs, sets: &[Set], counts: &[usize]) -> Plan {
+fn plan(args: &AccuracyArgs, sets: &[Set], counts: &[usize]) -> ProgressPlan {
     let cores: usize = sets.iter().map(|(_, cores)| cores.len()).sum();
     let phase = |what: &str, asked: bool, units: u64, seconds: f64| {
         let seconds = on_all_processors(seconds).as_secs_f64();
@@ -252,19 +252,20 @@ fn plan(args: &AccuracyArgs, sets: &[Set], counts: &[usize]) -> Plan {
             rates::CORE_ON_STREAM,
         ),
     ];
-    Plan::start(all, "")
+    ProgressPlan::start(all, "")
 }
 
-fn traces(args: &AccuracyArgs, sets: &[Set], plan: &Plan) -> Result<Traces, Failure> {
+fn traces(args: &AccuracyArgs, sets: &[Set], plan: &ProgressPlan) -> Result<Traces, Failure> {
     let (mut heads, mut data) = (Heads { heads: Vec::new() }, Vec::new());
     match args.synthetic {
         Some(seed) => heads = Heads::synthetic(seed, args.every),
         None => {
             let folders = match args.data.as_slice() {
-                [] => vec![sample::Heads::new(None)?],
-                folders => {
-                    folders.iter().map(|f| sample::Heads::new(Some(f))).collect::<Result<_, Failure>>()?
-                }
+                [] => vec![sample::HeadsFolder::new(None)?],
+                folders => folders
+                    .iter()
+                    .map(|f| sample::HeadsFolder::new(Some(f)))
+                    .collect::<Result<_, Failure>>()?,
             };
             for folder in folders {
                 let more = Heads::load(folder.path(), args.every);
@@ -305,13 +306,13 @@ fn traces(args: &AccuracyArgs, sets: &[Set], plan: &Plan) -> Result<Traces, Fail
     })
 }
 
-fn lengths(sets: &[Set], counts: &[usize], plan: &Plan) -> Result<Vec<FormatLengths>, Failure> {
+fn lengths(sets: &[Set], counts: &[usize], plan: &ProgressPlan) -> Result<Vec<FormatLengths>, Failure> {
     plan.begin(1);
     let all = lengths::measure(sets, counts, &|| plan.inc(1))?;
     Ok(all)
 }
 
-fn channels(sets: &[Set], plan: &Plan) -> Result<Vec<FormatChannels>, Failure> {
+fn channels(sets: &[Set], plan: &ProgressPlan) -> Result<Vec<FormatChannels>, Failure> {
     plan.begin(2);
     let all = channels::measure(sets, &|| plan.inc(1))?;
     Ok(all)

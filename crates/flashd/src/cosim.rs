@@ -7,12 +7,12 @@ use crate::generate::testbench::{layout, stream_vectors};
 use crate::output::{Failure, print, print_json, table};
 use crate::progress::{Work, on_all_processors, rates, step};
 use crate::select::{machine, parse_flags};
-use build::{Compile, Running, Simulator, require_tools};
+use build::{Compile, RunningSimulator, Simulator, require_tools};
 use clap::Args;
 use flashd_generator::machine_files;
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::RunError;
-use flashd_simulator::selftest::{Expected, Stream, Streamed};
+use flashd_simulator::selftest::{Expected, Streamed, VectorStream};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::machine::Machine;
 use indicatif::ProgressBar;
@@ -32,7 +32,7 @@ struct MachineFlags {
 
 /// One core's comparison.
 #[derive(Serialize)]
-struct Row {
+struct CosimRow {
     name: String,
     /// Keys through model, cycle engine and Verilog.
     three_engines: Streamed,
@@ -70,7 +70,7 @@ pub fn run(args: &CosimArgs) -> Result<(), Failure> {
             bar.set_message(machine.name());
             compare(args, machine, &bar)
         };
-        machines.par_iter().with_max_len(1).map(one).collect::<Result<Vec<Row>, Failure>>()
+        machines.par_iter().with_max_len(1).map(one).collect::<Result<Vec<CosimRow>, Failure>>()
     });
     drop(bar);
     let rows = rows?;
@@ -113,9 +113,9 @@ fn machines(args: &CosimArgs) -> Result<Vec<Machine>, Failure> {
 }
 
 /// A stream's outcome: the sent stream, checks, the first difference.
-type Outcome = (Streamed, u64, Option<String>);
+type StreamOutcome = (Streamed, u64, Option<String>);
 
-fn compare(args: &CosimArgs, machine: &Machine, bar: &ProgressBar) -> Result<Row, Failure> {
+fn compare(args: &CosimArgs, machine: &Machine, bar: &ProgressBar) -> Result<CosimRow, Failure> {
     let prefix = args.prefix.clone().unwrap_or_default();
     let layout = layout(machine, Look::Ports, &prefix)
         .map_err(|e| Failure::input(format!("{}: {e}", machine.name())))?;
@@ -126,22 +126,22 @@ fn compare(args: &CosimArgs, machine: &Machine, bar: &ProgressBar) -> Result<Row
     let waves = args.waves.as_ref().map(|folder| folder.join(format!("{}.vcd", layout.name)));
     step(|| format!("{}: run", machine.name()));
     let start = Instant::now();
-    let stream = |stream: &Stream, expected, waves| {
+    let stream = |stream: &VectorStream, expected, waves| {
         run_stream(simulator.start(waves)?, machine, &layout, stream, expected, bar)
     };
     let with_engine = args.engine_keys.min(args.keys);
     let (three_engines, mut checks, mut difference) =
-        stream(&Stream::of(args.seed, with_engine), Expected::Lockstep, waves.as_deref())?;
+        stream(&VectorStream::of(args.seed, with_engine), Expected::Lockstep, waves.as_deref())?;
     let mut model_and_verilog = Streamed::default();
     if matches!(machine, Machine::Core(_)) && args.keys > with_engine && difference.is_none() {
         // Another seed: other data.
-        let rest = Stream::of(args.seed.wrapping_add(1), args.keys - with_engine);
+        let rest = VectorStream::of(args.seed.wrapping_add(1), args.keys - with_engine);
         let outcome = stream(&rest, Expected::Model, None)?;
         model_and_verilog = outcome.0;
         checks += outcome.1;
         difference = outcome.2;
     }
-    Ok(Row {
+    Ok(CosimRow {
         name: machine.name(),
         three_engines,
         model_and_verilog,
@@ -155,13 +155,13 @@ fn compare(args: &CosimArgs, machine: &Machine, bar: &ProgressBar) -> Result<Row
 
 /// One stream through a simulator's pipe.
 fn run_stream(
-    mut process: Running,
+    mut process: RunningSimulator,
     machine: &Machine,
     layout: &Layout,
-    stream: &Stream,
+    stream: &VectorStream,
     expected: Expected,
     bar: &ProgressBar,
-) -> Result<Outcome, Failure> {
+) -> Result<StreamOutcome, Failure> {
     let pipe = BufWriter::with_capacity(1 << 16, process.input()?);
     let io = |e: std::io::Error| Failure::input(format!("{}: {e}", machine.name()));
     let mut before = 0;
@@ -181,9 +181,9 @@ fn run_stream(
     }
 }
 
-fn text(rows: &[Row]) -> String {
+fn text(rows: &[CosimRow]) -> String {
     let seconds = |s: Option<f64>| s.map_or("kept".into(), |s| format!("{s:.1}"));
-    let row = |r: &Row| {
+    let row = |r: &CosimRow| {
         let rate = (r.three_engines.cycles + r.model_and_verilog.cycles) as f64 / r.run_seconds.max(1e-9);
         vec![
             r.name.clone(),

@@ -3,10 +3,10 @@
 use crate::cli::DemoArgs;
 use crate::output::{Failure, percent, print, print_json, table, write_all};
 use crate::progress::{Work, step};
-use crate::sample::Heads;
+use crate::sample::HeadsFolder;
 use flashd_generator::{Emission, machine_files};
 use flashd_simulator::{
-    Accuracy, Counters, Gaps, Reference, Scenario, WaveOptions, WaveWriter, prepare, run as run_lockstep,
+    Accuracy, Counters, ExactResults, Gaps, Scenario, WaveOptions, WaveWriter, prepare, run as run_lockstep,
 };
 use flashd_spec::config::CoreConfig;
 use flashd_workload::{Bias, TensorScale, Trace, Visible, load_dir};
@@ -18,7 +18,7 @@ use std::path::Path;
 const QUERIES: usize = 12;
 
 #[derive(Serialize)]
-struct Row {
+struct DemoRow {
     name: String,
     distinct_modules: usize,
     verilog_lines: usize,
@@ -31,11 +31,11 @@ struct Row {
 
 pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let start = std::time::Instant::now();
-    let sample = Heads::new(None)?;
+    let sample = HeadsFolder::new(None)?;
     let traces = load_dir(sample.path()).map_err(|e| Failure::input(e.to_string()))?;
     let configs = CoreConfig::shipped();
     let bar = Work::start(configs.len() as u64, "{bar:30} {pos}/{len} {msg}");
-    let rows: Result<Vec<Row>, Failure> = configs
+    let rows: Result<Vec<DemoRow>, Failure> = configs
         .par_iter()
         .map(|config| {
             let row = one(config, &traces, &args.out);
@@ -72,7 +72,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     ))
 }
 
-fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure> {
+fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<DemoRow, Failure> {
     let trace = traces
         .iter()
         .find(|t| t.d == config.d)
@@ -92,7 +92,7 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
         tensor_scale: TensorScale::Auto,
         scale_rule: Default::default(),
     };
-    let reference = Reference::new(&scenario);
+    let reference = ExactResults::new(&scenario);
     let prepared = prepare(config, &scenario, &reference).map_err(|e| Failure::input(e.to_string()))?;
     let vcd = out.join(format!("{}.vcd", config.name()));
     let options = WaveOptions { to: Some(200), ..WaveOptions::default() };
@@ -101,7 +101,7 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
     let run = run_lockstep(&prepared.config, &prepared.workload, Gaps::None, &mut [&mut wave])?;
     wave.finish().map_err(wave_error)?;
     let verilog = &files[0].text;
-    Ok(Row {
+    Ok(DemoRow {
         name: config.name(),
         distinct_modules: verilog.lines().filter(|l| l.starts_with("module ")).count(),
         verilog_lines: verilog.lines().count(),
@@ -113,7 +113,7 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
     })
 }
 
-fn summary_table(rows: &[Row]) -> String {
+fn summary_table(rows: &[DemoRow]) -> String {
     let header = [
         "core",
         "modules",

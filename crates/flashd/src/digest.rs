@@ -16,18 +16,18 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// How a sealed object ends: before its digest, after it, and without it.
-struct Layout {
+struct SealLayout {
     before: &'static str,
     after: &'static str,
     end: &'static str,
 }
 
-const FILE: Layout = Layout { before: ",\n  \"content_digest\": \"", after: "\"\n}\n", end: "\n}" };
-const LINE: Layout = Layout { before: ",\"content_digest\":\"", after: "\"}", end: "}" };
+const FILE: SealLayout = SealLayout { before: ",\n  \"content_digest\": \"", after: "\"\n}\n", end: "\n}" };
+const LINE: SealLayout = SealLayout { before: ",\"content_digest\":\"", after: "\"}", end: "}" };
 
-impl Layout {
+impl SealLayout {
     fn seal(&self, text: &str) -> String {
-        let Layout { before, after, end } = self;
+        let SealLayout { before, after, end } = self;
         let fields = text.strip_suffix(end).unwrap_or(text);
         format!("{fields}{before}{}{after}", sha256(text.as_bytes()))
     }

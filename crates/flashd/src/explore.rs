@@ -8,15 +8,15 @@ mod sets;
 
 use crate::cli::ExploreArgs;
 use crate::output::{self, Failure, print, print_json};
-use crate::progress::{Phase, Plan, on_all_processors, rates};
+use crate::progress::{Phase, ProgressPlan, on_all_processors, rates};
 use crate::sample;
 use flashd_spec::config::CoreConfig;
 use flashd_study::equal;
 use parts::HeadsOf;
-pub use parts::{FlowOf, Known, Part, Worker};
+pub use parts::{FlowOf, Known, WorkPart, Worker};
 use points::{CorePoint, Exploration, FormatResult};
-pub use points::{Cost, Measured};
-use sets::{Set, Sets, sets};
+pub use points::{Cost, MeasuredCore};
+use sets::{CoreSet, Sets, sets};
 use std::path::{Path, PathBuf};
 
 /// Cores whose errors one part has: loading heads takes longer than a core on the sample.
@@ -65,7 +65,7 @@ pub fn run(args: &ExploreArgs) -> Result<(), Failure> {
 
 /// An exploration's parts for other machines: errors and equal scores of some cores at a time, figures of one. Errors are not known
 /// yet, so cores above the limit are measured too; the result leaves them out.
-pub fn parts(args: &ExploreArgs) -> Result<Vec<Part>, Failure> {
+pub fn parts(args: &ExploreArgs) -> Result<Vec<WorkPart>, Failure> {
     check(args, None)?;
     let mut parts = Vec::new();
     for set in sets(args)?.all {
@@ -84,21 +84,21 @@ pub fn merged(args: &ExploreArgs, known: &Known) -> Result<Exploration, Failure>
 }
 
 /// Steps of a part: cores, and of equal scores cores and seeds.
-fn steps(part: &Part) -> u64 {
+fn steps(part: &WorkPart) -> u64 {
     let steps = match part {
-        Part::Errors { cores, .. } => cores.len(),
-        Part::EqualScores { cores } => cores.len() * equal::SEEDS.count(),
-        Part::Measured { .. } => 1,
+        WorkPart::Errors { cores, .. } => cores.len(),
+        WorkPart::EqualScores { cores } => cores.len() * equal::SEEDS.count(),
+        WorkPart::Measured { .. } => 1,
     };
     steps as u64
 }
 
 /// All that the exploration does, as one bar: for each set errors and equal scores, then the mapping of all cores.
-fn plan(args: &ExploreArgs, sets: &Sets) -> Plan {
+fn plan(args: &ExploreArgs, sets: &Sets) -> ProgressPlan {
     let on_clock = |seconds: f64| on_all_processors(seconds).as_secs_f64();
     let mut phases = Vec::new();
     for set in &sets.all {
-        let units = |parts: &[Part]| parts.iter().map(steps).sum();
+        let units = |parts: &[WorkPart]| parts.iter().map(steps).sum();
         let (errors, equal) = (error_parts(args, set, usize::MAX), equal_parts(&set.cores, usize::MAX));
         let of = format!("in {}", set.encodings);
         phases.push(Phase::new(format!("cores, errors {of}"), units(&errors), on_clock(rates::ERRORS)));
@@ -112,15 +112,15 @@ fn plan(args: &ExploreArgs, sets: &Sets) -> Plan {
         let cores = sets.all.iter().map(|set| set.cores.len() as u64).sum();
         phases.push(Phase::new("cores mapped", cores, on_clock(rates::MAPPING_ELEMENT * args.d as f64)));
     }
-    Plan::start(phases, ", less where modules are in the cache")
+    ProgressPlan::start(phases, ", less where modules are in the cache")
 }
 
 /// Computes the parts of a phase here, one after another: each is for all processors.
 fn compute(
     worker: &mut Worker,
     known: &mut Known,
-    parts: &[Part],
-    (plan, phase): (&Plan, usize),
+    parts: &[WorkPart],
+    (plan, phase): (&ProgressPlan, usize),
 ) -> Result<(), Failure> {
     plan.expect(phase, parts.iter().map(steps).sum());
     plan.begin(phase);
@@ -142,19 +142,19 @@ fn flow_of(args: &ExploreArgs) -> FlowOf {
 }
 
 /// Errors of all cores of a set, and of the reference where it is none of them.
-fn error_parts(args: &ExploreArgs, set: &Set, at_once: usize) -> Vec<Part> {
+fn error_parts(args: &ExploreArgs, set: &CoreSet, at_once: usize) -> Vec<WorkPart> {
     let cores: Vec<CoreConfig> = set.cores.iter().chain(set.other_reference()).cloned().collect();
-    let part = |cores: &[CoreConfig]| Part::Errors { cores: cores.to_vec(), heads: heads_of(args) };
+    let part = |cores: &[CoreConfig]| WorkPart::Errors { cores: cores.to_vec(), heads: heads_of(args) };
     cores.chunks(at_once).map(part).collect()
 }
 
-fn equal_parts(cores: &[CoreConfig], at_once: usize) -> Vec<Part> {
-    cores.chunks(at_once).map(|cores| Part::EqualScores { cores: cores.to_vec() }).collect()
+fn equal_parts(cores: &[CoreConfig], at_once: usize) -> Vec<WorkPart> {
+    cores.chunks(at_once).map(|cores| WorkPart::EqualScores { cores: cores.to_vec() }).collect()
 }
 
 /// No core is skipped: only mapping shows the gain of a narrower lane.
-fn measured_parts(args: &ExploreArgs, cores: &[CoreConfig]) -> Vec<Part> {
-    let part = |core: &CoreConfig| Part::Measured {
+fn measured_parts(args: &ExploreArgs, cores: &[CoreConfig]) -> Vec<WorkPart> {
+    let part = |core: &CoreConfig| WorkPart::Measured {
         core: Box::new(core.clone()),
         cost: args.cost,
         cycles: args.cycles,
@@ -165,7 +165,7 @@ fn measured_parts(args: &ExploreArgs, cores: &[CoreConfig]) -> Vec<Part> {
 }
 
 /// The cores whose mean error is within the limit.
-fn left(args: &ExploreArgs, set: &Set, known: &Known) -> Vec<CoreConfig> {
+fn left(args: &ExploreArgs, set: &CoreSet, known: &Known) -> Vec<CoreConfig> {
     let within = |core: &&CoreConfig| {
         let mean = known.errors.get(&core.name()).map(|errors| errors.mean);
         args.max_error.is_none_or(|percent| mean.is_some_and(|mean| 100.0 * mean <= percent))

@@ -15,7 +15,7 @@ use flashd_spec::machine::Machine;
 
 pub mod testbench;
 
-use testbench::{Plan, testbench, unit_testbench};
+use testbench::{VectorPlan, testbench, unit_testbench};
 
 pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     let files = files(args)?;
@@ -36,7 +36,7 @@ enum Asked {
 
 /// What `--core` selects here.
 #[derive(Args, Clone)]
-struct Flags {
+struct DesignFlags {
     #[command(flatten)]
     array: ArrayArgs,
     #[arg(long, conflicts_with_all = ["queries", "wrapper"])]
@@ -81,17 +81,17 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
     let selects =
         args.array != ArrayArgs::default() || args.parts.is_some() || args.around != WrapperArgs::default();
     if !args.all && (selects || args.core.is_empty()) {
-        let first = Flags { array: args.array.clone(), parts: args.parts, around: args.around.clone() };
+        let first = DesignFlags { array: args.array.clone(), parts: args.parts, around: args.around.clone() };
         designs.push(one(&first)?);
         for path in &args.array.selection.more {
-            let mut flags = Flags { array: args.array.clone(), ..first.clone() };
+            let mut flags = DesignFlags { array: args.array.clone(), ..first.clone() };
             flags.array.selection.config = Some(path.clone());
             designs.push(one(&flags)?);
         }
     }
     for text in &args.core {
         let wrong = |e: Failure| Failure::input(format!("--core \"{text}\": {e}"));
-        designs.push(parse_flags::<Flags>(text).and_then(|flags| one(&flags)).map_err(wrong)?);
+        designs.push(parse_flags::<DesignFlags>(text).and_then(|flags| one(&flags)).map_err(wrong)?);
     }
     if args.testbench.is_some() && designs.iter().any(|design| matches!(design, Machine::Wrapper(_))) {
         return Err(Failure::input(
@@ -111,7 +111,7 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
 }
 
 /// One design.
-fn one(flags: &Flags) -> Result<Machine, Failure> {
+fn one(flags: &DesignFlags) -> Result<Machine, Failure> {
     let machine = machine(&flags.array, flags.parts)?;
     let array = match &machine {
         Machine::Split(_) => return Ok(machine),
@@ -125,7 +125,7 @@ fn one(flags: &Flags) -> Result<Machine, Failure> {
 /// The files that the arguments select.
 pub fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
     let sources = if args.split { Sources::PerModule } else { Sources::Together };
-    let plan = args.testbench.map(|look| Plan {
+    let plan = args.testbench.map(|look| VectorPlan {
         seed: args.seed,
         keys: args.keys,
         look: match look {

@@ -5,9 +5,10 @@ mod report;
 use crate::cli::GoldenArgs;
 use crate::output::{Failure, print, print_json, table};
 use crate::simulate;
-use crate::traffic::{LONGEST_VECTOR, MOST_PRODUCTS, Measured};
+use crate::traffic::{CountedTraffic, LONGEST_VECTOR, MOST_PRODUCTS};
 use flashd_golden::family::{
-    ALGORITHMS, Algorithm, Blocks, Counts, EQUATIONS, Equation, Problem, Row, Sizes, safe_softmax,
+    ALGORITHMS, Algorithm, Blocks, Counts, EQUATIONS, Equation, PartialAttention, Problem, Sizes,
+    safe_softmax,
 };
 use flashd_workload::synthetic::attention_like;
 use flashd_workload::{AskedVisible, First, ScoreScale, Trace, Visible, load_dir_as, read_mask};
@@ -38,7 +39,7 @@ struct GoldenPoint {
     /// Elements in fast memory at most.
     working_set: usize,
     #[serde(flatten)]
-    counts: Measured,
+    counts: CountedTraffic,
 }
 
 /// All of them.
@@ -56,7 +57,7 @@ struct Golden {
 }
 
 /// Results of an algorithm on a head.
-struct HeadRun {
+struct GoldenRun {
     counted: Counts,
     formula: Counts,
     working_set: usize,
@@ -76,7 +77,7 @@ pub fn run(args: &GoldenArgs) -> Result<(), Failure> {
     let (source, heads) = heads(args)?;
     check_sizes(&heads, algorithms.len())?;
     let blocks = Blocks { rows: args.br, columns: args.bc };
-    let runs: Vec<(Sizes, Vec<Option<HeadRun>>)> =
+    let runs: Vec<(Sizes, Vec<Option<GoldenRun>>)> =
         heads.par_iter().map(|head| run_head(head, &algorithms, blocks)).collect();
     let point =
         |(i, algorithm): (usize, &&Algorithm)| point(algorithm, runs.iter().map(|(_, runs)| &runs[i]));
@@ -216,21 +217,22 @@ fn check_size(
     }
 }
 
-fn run_head(head: &GoldenHead, algorithms: &[&Algorithm], blocks: Blocks) -> (Sizes, Vec<Option<HeadRun>>) {
+fn run_head(head: &GoldenHead, algorithms: &[&Algorithm], blocks: Blocks) -> (Sizes, Vec<Option<GoldenRun>>) {
     let a = &head.trace.attention;
     let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x.into()).collect() };
     let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
     let seen = head.visible.ranges(a);
     let problem =
         Problem { mask: head.mask.as_deref(), seen: &seen, ..Problem::new(&q, &k, &v, a.d, head.scale) };
-    let exact: Vec<Row> = (0..a.queries).map(|i| safe_softmax(&problem.masked_scores(i), &v, a.d)).collect();
+    let exact: Vec<PartialAttention> =
+        (0..a.queries).map(|i| safe_softmax(&problem.masked_scores(i), &v, a.d)).collect();
     let sizes = Sizes::of(&problem, blocks);
     let norm = if a.max_abs_v() > 0.0 { a.max_abs_v() } else { 1.0 };
     let one = |algorithm: &&Algorithm| {
         let run = algorithm.run(&problem, blocks)?;
         let pairs = run.rows.iter().zip(&exact).flat_map(|(a, b)| a.o.iter().zip(&b.o));
         let errors = pairs.map(|(a, b)| (a - b).abs() / norm);
-        Some(HeadRun {
+        Some(GoldenRun {
             counted: run.counts,
             formula: algorithm.formula(&sizes),
             working_set: run.working_set,
@@ -243,8 +245,8 @@ fn run_head(head: &GoldenHead, algorithms: &[&Algorithm], blocks: Blocks) -> (Si
 }
 
 /// Sums over the heads.
-fn point<'a>(algorithm: &Algorithm, runs: impl Iterator<Item = &'a Option<HeadRun>>) -> GoldenPoint {
-    let mut counts = Measured { counted: Counts::default(), formula: Counts::default() };
+fn point<'a>(algorithm: &Algorithm, runs: impl Iterator<Item = &'a Option<GoldenRun>>) -> GoldenPoint {
+    let mut counts = CountedTraffic { counted: Counts::default(), formula: Counts::default() };
     let (mut beyond_its_domain, mut working_set) = (0, 0);
     let (mut errors, mut elements, mut max_error) = (0.0, 0, 0f64);
     for run in runs {

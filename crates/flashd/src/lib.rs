@@ -46,9 +46,9 @@ pub mod parts {
     pub use crate::cli::named::float_format;
     pub use crate::cli::numbers::{SEGMENTS, one_of, whole};
     pub use crate::cli::with_range;
-    pub use crate::cosim::build::{Compile, Running, Simulator, require_tools};
+    pub use crate::cosim::build::{Compile, RunningSimulator, Simulator, require_tools};
     pub use crate::digest::{sealed_line, sha256, unsealed_line};
-    pub use crate::generate::testbench::{Plan, layout, stream_vectors, testbench, unit_result};
+    pub use crate::generate::testbench::{VectorPlan, layout, stream_vectors, testbench, unit_result};
     pub use crate::list::{formats, variants};
     pub use crate::output::{check_writable, print, print_json, table};
     pub use crate::progress::{Work, on_all_processors};

@@ -7,7 +7,7 @@ use flashd_ppa::synthesis::library_text;
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Report {
+struct LibertyReport {
     file: String,
     library: String,
     files: usize,
@@ -25,7 +25,7 @@ pub fn run(args: &LibertyArgs) -> Result<(), Failure> {
     // Checks that the merged library can be read.
     let library = Library::from_text(out, &merged).map_err(|e| Failure::input(e.to_string()))?;
     write("--out", out, merged.as_bytes())?;
-    let report = Report {
+    let report = LibertyReport {
         file: out.display().to_string(),
         library: library.name,
         files: files.len(),

@@ -3,7 +3,7 @@
 use crate::cli::ListArgs;
 use crate::output::{Failure, print, print_json, table};
 use flashd_hwmodel::units::FormatUnit;
-use flashd_spec::config::{CoreConfig, DEFAULT_HOLD, Datapath, Hold, KINDS, Kind};
+use flashd_spec::config::{CoreConfig, DEFAULT_HOLD, Datapath, DatapathKind, Hold, KINDS};
 use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::Numerics;
 use serde::Serialize;
@@ -13,11 +13,11 @@ struct Listing {
     designs: Vec<[String; 2]>,
     formats: Vec<&'static str>,
     units: Vec<&'static str>,
-    configurations: Vec<Core>,
+    configurations: Vec<ListedCore>,
 }
 
 #[derive(Serialize)]
-struct Core {
+struct ListedCore {
     name: String,
     latency: u32,
     configuration: CoreConfig,
@@ -36,7 +36,7 @@ pub fn variants(d: usize) -> Vec<CoreConfig> {
 /// The flags of each datapath, shipped ones first, and its description; then additions to any datapath.
 fn designs() -> Vec<[String; 2]> {
     let (d, format) = (16, Format::BF16);
-    let row = |kind: &Kind| {
+    let row = |kind: &DatapathKind| {
         let core = CoreConfig::with_datapath(kind.datapath, d, format);
         let flags = core.flags().replace(&format!(" --d {d} --format {format}"), "");
         [flags, format!("{}: {}", kind.design.title(), kind.words)]
@@ -82,9 +82,9 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
         return print(&cores.iter().map(CoreConfig::flags).collect::<Vec<_>>().join("\n"));
     }
     let designs = designs();
-    let configurations: Vec<Core> = CoreConfig::shipped()
+    let configurations: Vec<ListedCore> = CoreConfig::shipped()
         .into_iter()
-        .map(|c| Core { name: c.name(), latency: Numerics::new(&c).latency(), configuration: c })
+        .map(|c| ListedCore { name: c.name(), latency: Numerics::new(&c).latency(), configuration: c })
         .collect();
     if args.json {
         let formats = Format::named().map(|(name, _)| name).collect();

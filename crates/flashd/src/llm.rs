@@ -7,8 +7,8 @@ use crate::output::{Failure, percent, print, print_json, table, unwritable};
 use crate::progress::Work;
 use crate::select::configuration;
 use flashd_llm::{
-    Attention, Checkpoint, Comparison, CoreAttention, F32Attention, Generation, Held, LlmError, Perplexity,
-    RecordHeads, Runner, Tokenizer, compare, generate, perplexity,
+    AttentionBackend, Checkpoint, Comparison, CoreAttention, F32Attention, Generation, Holds, LlmError,
+    Perplexity, RecordHeads, Runner, Tokenizer, compare, generate, perplexity,
 };
 use flashd_spec::config::CoreConfig;
 use flashd_spec::config::Design;
@@ -19,19 +19,19 @@ use std::path::Path;
 const DEFAULT_STEPS: usize = 256;
 
 #[derive(Serialize)]
-struct Report {
+struct LlmReport {
     checkpoint: String,
     head_size: usize,
     layers: usize,
     heads: usize,
     prompt_tokens: usize,
-    f32: Written,
+    f32: WrittenText,
     core: Option<CoreReport>,
 }
 
 /// What came of one sort of attention.
 #[derive(Serialize)]
-struct Written {
+struct WrittenText {
     /// Prompt included.
     text: String,
     tokens: Vec<usize>,
@@ -43,20 +43,20 @@ struct CoreReport {
     name: String,
     configuration: CoreConfig,
     #[serde(flatten)]
-    run: Written,
+    run: WrittenText,
     same_text: bool,
     comparison: Comparison,
     /// The choices where the texts part: f32's, then the core's.
     different_tokens: Option<[String; 2]>,
-    held: Vec<Layer>,
+    held: Vec<LayerSteps>,
 }
 
 /// Steps of a layer's heads.
 #[derive(Serialize)]
-struct Layer {
+struct LayerSteps {
     layer: usize,
-    generation: Held,
-    text: Option<Held>,
+    generation: Holds,
+    text: Option<Holds>,
 }
 
 impl From<LlmError> for Failure {
@@ -66,7 +66,7 @@ impl From<LlmError> for Failure {
 }
 
 /// The inputs of every run.
-struct Task<'a> {
+struct LlmTask<'a> {
     model: &'a Checkpoint,
     tokenizer: &'a Tokenizer,
     prompt: Vec<usize>,
@@ -130,7 +130,7 @@ pub fn run(args: LlmArgs) -> Result<(), Failure> {
         None => None,
     };
     let c = model.config;
-    let report = Report {
+    let report = LlmReport {
         checkpoint: args.checkpoint.display().to_string(),
         head_size: c.head_size(),
         layers: c.layers,
@@ -145,7 +145,7 @@ pub fn run(args: LlmArgs) -> Result<(), Failure> {
     }
 }
 
-fn task<'a>(args: &LlmArgs, model: &'a Checkpoint, tokenizer: &'a Tokenizer) -> Result<Task<'a>, Failure> {
+fn task<'a>(args: &LlmArgs, model: &'a Checkpoint, tokenizer: &'a Tokenizer) -> Result<LlmTask<'a>, Failure> {
     let context = model.config.context;
     let steps = args.steps.unwrap_or(DEFAULT_STEPS.min(context));
     if steps == 0 || steps > context {
@@ -165,7 +165,7 @@ fn task<'a>(args: &LlmArgs, model: &'a Checkpoint, tokenizer: &'a Tokenizer) -> 
         Some(path) => Some(read_text(path, tokenizer, args.tokens)?),
         None => None,
     };
-    Ok(Task { model, tokenizer, prompt, steps, text })
+    Ok(LlmTask { model, tokenizer, prompt, steps, text })
 }
 
 /// Tokens of a text, the first one included that begins every text.
@@ -186,14 +186,14 @@ fn read_text(path: &Path, tokenizer: &Tokenizer, limit: Option<usize>) -> Result
     Ok(tokens)
 }
 
-impl Task<'_> {
+impl LlmTask<'_> {
     /// Generates, then measures the perplexity; `between` sees what computes attention in between.
-    fn run<A: Attention>(
+    fn run<A: AttentionBackend>(
         &self,
         runner: &mut Runner<A>,
         name: &str,
         between: &mut dyn FnMut(&mut A),
-    ) -> Result<(Generation, Written), Failure> {
+    ) -> Result<(Generation, WrittenText), Failure> {
         let text = self.text.as_deref();
         let tokens = self.steps + text.map_or(0, |t| t.len() - 1);
         let bar = Work::start(tokens as u64, "{prefix} {bar:30} {pos} of {len} tokens {elapsed}, {eta} left");
@@ -209,7 +209,7 @@ impl Task<'_> {
             )));
         }
         let text = self.tokenizer.decode(&generation.tokens);
-        let run = Written { text, tokens: generation.tokens.clone(), perplexity };
+        let run = WrittenText { text, tokens: generation.tokens.clone(), perplexity };
         Ok((generation, run))
     }
 
@@ -229,7 +229,7 @@ impl Task<'_> {
     }
 }
 
-fn core_report(task: &Task, core: CoreConfig, reference: &Generation) -> Result<CoreReport, Failure> {
+fn core_report(task: &LlmTask, core: CoreConfig, reference: &Generation) -> Result<CoreReport, Failure> {
     let attention = CoreAttention::new(&core, &task.model.config, &task.record(reference))?;
     let mut runner = Runner::new(task.model, attention);
     let mut generated = Vec::new();
@@ -242,7 +242,7 @@ fn core_report(task: &Task, core: CoreConfig, reference: &Generation) -> Result<
     let held = generated
         .iter()
         .enumerate()
-        .map(|(layer, &generation)| Layer { layer, generation, text: of_text(layer) })
+        .map(|(layer, &generation)| LayerSteps { layer, generation, text: of_text(layer) })
         .collect();
     let comparison = compare(reference, &generation);
     let piece = |token: usize| task.tokenizer.decode(&[0, token]);
@@ -251,13 +251,13 @@ fn core_report(task: &Task, core: CoreConfig, reference: &Generation) -> Result<
     Ok(CoreReport { name, configuration: core, run, same_text, comparison, different_tokens, held })
 }
 
-fn text(report: &Report) -> String {
+fn text(report: &LlmReport) -> String {
     let mut text = format!(
         "{}: {} layers, {} heads of {}\n\nf32\n{}\n",
         report.checkpoint, report.layers, report.heads, report.head_size, report.f32.text
     );
     let perplexity =
-        |run: &Written| run.perplexity.map(|p| format!("{:.4} over {} tokens", p.perplexity, p.tokens));
+        |run: &WrittenText| run.perplexity.map(|p| format!("{:.4} over {} tokens", p.perplexity, p.tokens));
     let Some(core) = &report.core else {
         if let Some(perplexity) = perplexity(&report.f32) {
             text += &format!("\nperplexity {perplexity}");
@@ -284,7 +284,7 @@ fn text(report: &Report) -> String {
         text += &format!("Perplexity: f32 {a}, core {b}\n");
     }
     let share =
-        |h: &Held| format!("{} of {} ({})", h.held, h.steps, percent(h.held as f64 / h.steps.max(1) as f64));
+        |h: &Holds| format!("{} of {} ({})", h.held, h.steps, percent(h.held as f64 / h.steps.max(1) as f64));
     let rows = core.held.iter().map(|layer| {
         let mut row = vec![layer.layer.to_string(), share(&layer.generation)];
         row.extend(layer.text.as_ref().map(share));

@@ -35,7 +35,7 @@ const GLITCH_CELLS: u64 = 250_000;
 /// Lengths of simulations: cycles of each stream, and of all streams together with delays; `None` for the
 /// default.
 #[derive(Clone, Copy)]
-pub struct Cycles {
+pub struct SimulatedCycles {
     pub each: usize,
     pub glitches: Option<usize>,
 }
@@ -44,7 +44,7 @@ pub struct Cycles {
 pub fn power(
     flow: &Flow,
     (figures, mapped): (&CoreFigures, &Mapped),
-    cycles: Cycles,
+    cycles: SimulatedCycles,
     data: &Path,
     bar: &ProgressBar,
 ) -> Result<PowerFigures, Failure> {

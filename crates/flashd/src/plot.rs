@@ -1,6 +1,6 @@
 //! Drawings of tables (SVG).
 
-use flashd_chart::{Axis, Body, Chart, ChartError, Ink, Panel, Series, svg};
+use flashd_chart::{Axis, Chart, ChartError, Ink, Panel, PanelBody, Series, svg};
 use flashd_hwmodel::pwl_report::unit;
 use flashd_spec::format::Format;
 use flashd_spec::pwl::Function;
@@ -38,7 +38,7 @@ pub fn table(function: Function, segments: u32) -> Result<String, ChartError> {
         x: Axis::linear("x"),
         y: Axis::linear(y),
         title: String::new(),
-        body: Body::Curves(series),
+        body: PanelBody::Curves(series),
     };
     let functions =
         vec![curve("exact", Ink::BLACK, 4, |p| p.1), curve("piecewise linear", Ink::nth(1), 2, |p| p.2)];

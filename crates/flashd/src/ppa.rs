@@ -21,7 +21,7 @@ pub fn run(args: &PpaArgs) -> Result<(), Failure> {
     let figures = match args.from.as_slice() {
         [] => {
             // Before the work rather than after it.
-            let plan = measure::Plan::new(args)?;
+            let plan = measure::MeasurementPlan::new(args)?;
             writable(args)?;
             plan.run()?
         }

@@ -5,7 +5,7 @@
 
 mod plan;
 
-pub use plan::{Phase, Plan};
+pub use plan::{Phase, ProgressPlan};
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use plan::Forecast;
@@ -93,7 +93,7 @@ pub struct Work {
     bar: ProgressBar,
     /// Whether a line has said how long it takes.
     said: Arc<AtomicBool>,
-    lines: Option<Lines>,
+    lines: Option<ProgressLines>,
     forecast: Option<Arc<Forecast>>,
 }
 
@@ -132,7 +132,7 @@ impl Work {
         bar.enable_steady_tick(Duration::from_millis(200));
         let shown = std::io::stderr().is_terminal() || is(Level::Quiet);
         let said = Arc::default();
-        Work { lines: (!shown).then(|| Lines::start(&bar, &said, &forecast)), said, bar, forecast }
+        Work { lines: (!shown).then(|| ProgressLines::start(&bar, &said, &forecast)), said, bar, forecast }
     }
 
     /// Says about how long it will take, if that is worth a line, and what that depends on.
@@ -182,13 +182,13 @@ fn about(time: Duration) -> String {
 }
 
 /// Prints the bar's state as a line every minute.
-struct Lines {
+struct ProgressLines {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Lines {
-    fn start(bar: &ProgressBar, said: &Arc<AtomicBool>, forecast: &Option<Arc<Forecast>>) -> Lines {
+impl ProgressLines {
+    fn start(bar: &ProgressBar, said: &Arc<AtomicBool>, forecast: &Option<Arc<Forecast>>) -> ProgressLines {
         let (stop, stopped) = channel();
         let (bar, said, forecast) = (bar.clone(), said.clone(), forecast.clone());
         let print = |line| eprintln!("{line}");
@@ -198,11 +198,11 @@ impl Lines {
                 lines(state, LINE_EVERY, &stopped, print);
             }
         });
-        Lines { stop: Some(stop), thread: Some(thread) }
+        ProgressLines { stop: Some(stop), thread: Some(thread) }
     }
 }
 
-impl Drop for Lines {
+impl Drop for ProgressLines {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {

@@ -30,40 +30,40 @@ const SAMPLE: &[(&str, &[u8])] = sample!(
 const NAME: &str = "the bundled sample";
 
 /// A folder of attention heads to measure on.
-pub enum Heads {
+pub enum HeadsFolder {
     /// A user's.
     Folder(PathBuf),
     /// The sample, unpacked until this is dropped.
     Sample(TemporaryFolder),
 }
 
-impl Heads {
+impl HeadsFolder {
     /// The folder of `--data`, or the sample where there is none.
-    pub fn new(folder: Option<&Path>) -> Result<Heads, Failure> {
+    pub fn new(folder: Option<&Path>) -> Result<HeadsFolder, Failure> {
         let Some(folder) = folder else {
             let io = |e: std::io::Error| Failure::input(format!("temporary folder for the sample: {e}"));
             let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(io)?;
             for (name, bytes) in SAMPLE {
                 std::fs::write(folder.path().join(name), bytes).map_err(io)?;
             }
-            return Ok(Heads::Sample(folder));
+            return Ok(HeadsFolder::Sample(folder));
         };
-        Ok(Heads::Folder(folder.to_path_buf()))
+        Ok(HeadsFolder::Folder(folder.to_path_buf()))
     }
 
     /// Where its files are.
     pub fn path(&self) -> &Path {
         match self {
-            Heads::Folder(path) => path,
-            Heads::Sample(folder) => folder.path(),
+            HeadsFolder::Folder(path) => path,
+            HeadsFolder::Sample(folder) => folder.path(),
         }
     }
 
     /// What reports call it.
     pub fn name(&self) -> PathBuf {
         match self {
-            Heads::Folder(path) => path.clone(),
-            Heads::Sample(_) => name(None),
+            HeadsFolder::Folder(path) => path.clone(),
+            HeadsFolder::Sample(_) => name(None),
         }
     }
 }

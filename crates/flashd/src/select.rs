@@ -12,7 +12,7 @@ use std::path::Path;
 /// Flags without a program's name.
 #[derive(Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
-struct Words<T: Args> {
+struct FlagWords<T: Args> {
     #[command(flatten)]
     flags: T,
 }
@@ -20,8 +20,8 @@ struct Words<T: Args> {
 /// Parses the argument of `--core`: flags between spaces, which begin with a dash, or a configuration file, whose name may have spaces.
 pub fn parse_flags<T: Args>(text: &str) -> Result<T, Failure> {
     let parsed = match text.starts_with('-') {
-        true => Words::try_parse_from(text.split_whitespace()),
-        false => Words::try_parse_from([format!("--config={text}")]),
+        true => FlagWords::try_parse_from(text.split_whitespace()),
+        false => FlagWords::try_parse_from([format!("--config={text}")]),
     };
     // The usage text is dropped: it names a program that does not exist.
     parsed.map(|words| words.flags).map_err(|e| Failure::input(first_paragraph(&e.to_string())))

@@ -21,22 +21,22 @@ use crate::select::core_or_array;
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_simulator::{
-    Accuracy, Counters, Drive, Prepared, Reference, RtlEngine, Scenario, Workload, prepare_watched,
+    Accuracy, Counters, Drive, ExactResults, Prepared, RtlEngine, Scenario, Workload, prepare_watched,
     run as run_lockstep,
 };
 use flashd_spec::config::{ArrayConfig, Carried, CoreConfig, Datapath, Lengths, SplitConfig};
 use flashd_spec::numerics::Numerics;
 use flashd_workload::{Attention, Scaling, npy_bytes};
-use layer::Outcome;
+use layer::HeadOutcome;
 pub use layer::read;
-use phases::{Around, Phases, Step, watched};
+use phases::{HeadStage, Phases, RunShape, watched};
 use recording::recorded;
 use remarks::{Remarks, error_table};
 use serde::Serialize;
 use std::path::Path;
 
 #[derive(Serialize)]
-struct Report {
+struct CoreReport {
     name: String,
     configuration: CoreConfig,
     scaling: Scaling,
@@ -79,11 +79,11 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
 }
 
 /// Attention in f64, with its progress.
-fn reference(scenario: &Scenario, phases: &Phases) -> Reference {
+fn reference(scenario: &Scenario, phases: &Phases) -> ExactResults {
     let a = &scenario.attention;
     let keys: u64 = scenario.ranges().iter().map(|range| range.len() as u64).sum();
     step(|| format!("attention in f64: {} queries, {keys} keys, d = {}, {}", a.queries, a.d, a.dv));
-    Reference::watched(scenario, &|keys| phases.inc(keys))
+    ExactResults::watched(scenario, &|keys| phases.inc(keys))
 }
 
 /// The core, and the array or split keys of it, for vectors of a length.
@@ -129,7 +129,7 @@ fn head_outcome(
     attention: Attention,
     sink: Option<f32>,
     (phases, heads): (&mut Option<Phases>, usize),
-) -> Result<Outcome, Failure> {
+) -> Result<HeadOutcome, Failure> {
     let (config, array, parts) = design(args, attention.lengths())?;
     if array.is_some() {
         array::check(args, config.masks)?;
@@ -147,16 +147,16 @@ fn head_outcome(
         }
         None => {
             let around = match (&wrapper, &array, &parts) {
-                (Some(wrapper), ..) => Around::Wrapper(wrapper.array.queries, wrapper.beats(Carried::Key)),
-                (_, Some(array), _) => Around::Array(array.queries),
-                (.., Some(split)) => Around::Parts(split.parts),
-                _ => Around::Core,
+                (Some(wrapper), ..) => RunShape::Wrapper(wrapper.array.queries, wrapper.beats(Carried::Key)),
+                (_, Some(array), _) => RunShape::Array(array.queries),
+                (.., Some(split)) => RunShape::Parts(split.parts),
+                _ => RunShape::Core,
             };
             phases.insert(Phases::start(args, around, &config, &other, &scenario, heads))
         }
     };
     let phases: &Phases = phases;
-    phases.begin(Step::Reference);
+    phases.begin(HeadStage::Reference);
     let reference = reference(&scenario, phases);
     let smooth = args.smooth_k.then(|| scenario.smooth_k());
     let prepared_for = |config: &CoreConfig| {
@@ -164,9 +164,9 @@ fn head_outcome(
         let prepared = watched(phases, |monitor| prepare_watched(config, scenario, &reference, monitor));
         prepared.map_err(|e| Failure::input(format!("--scale: {e}")))
     };
-    phases.begin(Step::Scale);
+    phases.begin(HeadStage::Scale);
     let prepared = prepared_for(&config)?;
-    phases.begin(Step::Run);
+    phases.begin(HeadStage::Run);
     if let Some(wrapper) = wrapper {
         let ranges = bias::ranges(args, &scenario)?;
         return wrapper::run(args, &wrapper, (&prepared, phases), &reference, &ranges);
@@ -218,9 +218,9 @@ fn core_outcome(
     (config, prepared): (&CoreConfig, &Prepared),
     other: &CoreConfig,
     scenario: &Scenario,
-    (reference, phases): (&Reference, &Phases),
+    (reference, phases): (&ExactResults, &Phases),
     prepared_for: &dyn Fn(&CoreConfig) -> Result<Prepared, Failure>,
-) -> Result<Outcome, Failure> {
+) -> Result<HeadOutcome, Failure> {
     let tiles = tiles(args, prepared)?;
     let streamed = tiles.as_ref().unwrap_or(prepared);
     let (counters, results, engine) = match args.rtl() {
@@ -237,12 +237,12 @@ fn core_outcome(
         Some(tile) => whole_queries(&prepared.workload.last_tiles(tile), results),
         None => results,
     };
-    phases.begin(Step::ScaleOther);
+    phases.begin(HeadStage::ScaleOther);
     let other_prepared = prepared_for(other)?;
-    phases.begin(Step::Other);
+    phases.begin(HeadStage::Other);
     let other_results = model::compared(&other_prepared, phases);
     let other_accuracy = reference.accuracy(&other_prepared, &other_results);
-    let report = Report {
+    let report = CoreReport {
         name: config.name(),
         latency: Numerics::new(config).latency(),
         v_step_latency: v_step_latency(config),
@@ -260,7 +260,7 @@ fn core_outcome(
         other_accuracy,
         configuration: prepared.config.clone(),
     };
-    Outcome::new(&report, text(&report), prepared, &results)
+    HeadOutcome::new(&report, text(&report), prepared, &results)
 }
 
 /// Keys of a tile, if there are to be tiles.
@@ -363,7 +363,7 @@ fn scales(s: &Scaling) -> String {
     )
 }
 
-fn text(r: &Report) -> String {
+fn text(r: &CoreReport) -> String {
     let mut rows = vec![
         ["core".to_string(), r.name.clone()],
         ["latency".into(), format!("{} cycles after the last key", r.latency)],

@@ -3,15 +3,17 @@
 mod report;
 
 use crate::cli::SizeArgs;
-use crate::explore::{Cost, FlowOf, Measured, Worker};
+use crate::explore::{Cost, FlowOf, MeasuredCore, Worker};
 use crate::output::{Failure, print, print_json};
-use crate::progress::{Phase, Plan, on_all_processors, rates};
+use crate::progress::{Phase, ProgressPlan, on_all_processors, rates};
 use crate::sample;
 use crate::select::configuration;
 use flashd_spec::config::CoreConfig;
 use flashd_study::Heads;
-use flashd_study::equal_error::{self, CONFIRMING, Data, Judged, KindErrors, RULE, Rule, judge, kinds};
-use flashd_study::parts::Parts;
+use flashd_study::equal_error::{
+    self, CONFIRMING, Judged, JudgingData, KindErrors, RULE, Ratios, judge, kinds,
+};
+use flashd_study::parts::KeyParts;
 use flashd_study::size::{Judgements, Space};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -19,7 +21,7 @@ use std::path::PathBuf;
 
 /// The result of a search.
 #[derive(Serialize)]
-struct Sizes {
+struct SizeResult {
     /// Vector length of the cores that are mapped. Synthetic heads have d = 16.
     d: usize,
     /// Most keys of a query.
@@ -43,13 +45,13 @@ struct Sizes {
     /// The core as selected.
     selected: Sized,
     /// The smallest core under each limit of the geometric mean.
-    choices: Vec<Choice>,
+    choices: Vec<SmallestCore>,
 }
 
 /// The smallest core that keeps a rule.
 #[derive(Serialize)]
-struct Choice {
-    rule: Rule,
+struct SmallestCore {
+    rule: Ratios,
     /// None if no core within the range of the widths keeps it.
     core: Option<Sized>,
 }
@@ -69,7 +71,7 @@ struct Sized {
     /// Largest ratio of largest errors, and its case.
     worst_max: f64,
     worst_max_of: String,
-    measured: Measured,
+    measured: MeasuredCore,
 }
 
 /// Mapped cores whose estimated cost is within this fraction of the least are measured.
@@ -94,23 +96,23 @@ pub fn run(args: &SizeArgs) -> Result<(), Failure> {
             "every width is given; leave --lane, --accumulator, --score-fraction-bits, --segments or --state-fraction-bits out",
         ));
     }
-    let heads = sample::Heads::new(args.data.as_deref())?;
+    let heads = sample::HeadsFolder::new(args.data.as_deref())?;
     let recorded =
         Heads::load(heads.path(), args.every).map_err(|e| Failure::input(format!("--data: {e}")))?;
-    let mut search = Search::new(args, space, &recorded)?;
+    let mut search = SizeSearch::new(args, space, &recorded)?;
     search.price()?;
     let mut limits = args.limit.clone();
     limits.sort_by(f64::total_cmp);
     limits.dedup();
-    let rules = limits.into_iter().map(|mean| Rule { mean, ..RULE });
-    let mut choices: Vec<Choice> = Vec::new();
+    let rules = limits.into_iter().map(|mean| Ratios { mean, ..RULE });
+    let mut choices: Vec<SmallestCore> = Vec::new();
     for rule in rules {
         // What keeps a tighter limit keeps this one, too.
         let tighter = choices.last().and_then(|choice| choice.core.clone());
-        choices.push(Choice { rule, core: search.choose(rule, tighter)? });
+        choices.push(SmallestCore { rule, core: search.choose(rule, tighter)? });
     }
     let judged = search.errors.of(std::slice::from_ref(&core), RULE, &search.plan)?.remove(0);
-    let sizes = Sizes {
+    let sizes = SizeResult {
         d: core.d,
         max_keys: core.max_keys,
         library: search.library.clone(),
@@ -130,17 +132,22 @@ pub fn run(args: &SizeArgs) -> Result<(), Failure> {
 
 /// Errors of cores by the rule: on the data of the search, and on the larger data that confirms a result.
 struct Errors<'a> {
-    data: Data<'a>,
+    data: JudgingData<'a>,
     searched: Judgements,
     confirmed: Judgements,
 }
 
 impl Errors<'_> {
     /// Judges cores on one draw of data. Where a core holds, its errors are those on [`CONFIRMING`] draws.
-    fn of(&mut self, cores: &[CoreConfig], rule: Rule, plan: &Plan) -> Result<Vec<Judged>, Failure> {
+    fn of(
+        &mut self,
+        cores: &[CoreConfig],
+        rule: Ratios,
+        plan: &ProgressPlan,
+    ) -> Result<Vec<Judged>, Failure> {
         let Errors { data, searched, confirmed } = self;
         let on = |draws: usize, cores: &[CoreConfig]| {
-            let data = Data { draws, ..data.clone() };
+            let data = JudgingData { draws, ..data.clone() };
             let judged = judge(cores[0].encodings(), cores, &data, &|| ())?;
             plan.inc((draws * cores.len()) as u64);
             Ok::<_, Failure>(judged)
@@ -156,35 +163,35 @@ impl Errors<'_> {
 }
 
 /// The state of the search.
-struct Search<'a> {
+struct SizeSearch<'a> {
     args: &'a SizeArgs,
     space: Space,
     errors: Errors<'a>,
     worker: Worker,
-    measured: BTreeMap<(String, Cost), Measured>,
+    measured: BTreeMap<(String, Cost), MeasuredCore>,
     library: String,
-    plan: Plan,
+    plan: ProgressPlan,
 }
 
 /// Phases of the plan.
 const MAPPED: usize = 0;
 const SEARCHED: usize = 1;
 
-impl<'a> Search<'a> {
-    fn new(args: &'a SizeArgs, space: Space, recorded: &'a Heads) -> Result<Search<'a>, Failure> {
+impl<'a> SizeSearch<'a> {
+    fn new(args: &'a SizeArgs, space: Space, recorded: &'a Heads) -> Result<SizeSearch<'a>, Failure> {
         let start = space.start();
-        let data = Data {
+        let data = JudgingData {
             kinds: kinds(),
             lengths: equal_error::lengths(start.max_keys),
             draws: 1,
             recorded: &recorded.heads,
-            parts: Parts::Whole,
+            parts: KeyParts::Whole,
         };
         let mut worker = Worker::new(args.cache.as_deref());
         let library = worker.flow(&flow_of(args))?.library.cells.name.clone();
         let on_clock = |seconds: f64| on_all_processors(seconds).as_secs_f64();
         let mapped = space.widths().len() as u64 + 1;
-        let plan = Plan::start(
+        let plan = ProgressPlan::start(
             [
                 Phase::new("cores mapped", mapped, on_clock(rates::MAPPING_ELEMENT * start.d as f64)),
                 Phase::new("draws judged", JUDGED, on_clock(rates::CORE_BY_RULE)),
@@ -192,11 +199,11 @@ impl<'a> Search<'a> {
             ", less where modules are in the cache",
         );
         let errors = Errors { data, searched: Judgements::default(), confirmed: Judgements::default() };
-        Ok(Search { args, space, errors, worker, measured: BTreeMap::new(), library, plan })
+        Ok(SizeSearch { args, space, errors, worker, measured: BTreeMap::new(), library, plan })
     }
 
     /// Area, timing and, if asked for, power of a core.
-    fn measure(&mut self, core: &CoreConfig, cost: Cost) -> Result<Measured, Failure> {
+    fn measure(&mut self, core: &CoreConfig, cost: Cost) -> Result<MeasuredCore, Failure> {
         let key = (core.name(), cost);
         if let Some(measured) = self.measured.get(&key) {
             return Ok(measured.clone());
@@ -227,16 +234,16 @@ impl<'a> Search<'a> {
     }
 
     /// The cheapest core under a rule. Of the smallest by estimate, some are mapped, with and without a value stage; `known` keeps the rule.
-    fn choose(&mut self, rule: Rule, known: Option<Sized>) -> Result<Option<Sized>, Failure> {
+    fn choose(&mut self, rule: Ratios, known: Option<Sized>) -> Result<Option<Sized>, Failure> {
         self.plan.begin(SEARCHED);
-        let Search { space, errors, plan, .. } = self;
+        let SizeSearch { space, errors, plan, .. } = self;
         let holding = space.search(rule, |cores| errors.of(cores, rule, plan))?;
         let Some(first) = holding.first() else { return Ok(known) };
         let start = space.start().clone();
         let near = first.cost + NEAR * self.area(&start)?;
         let cost = self.args.cost;
         // Cores that miss the clock come last.
-        let key = |measured: &Measured| (measured.cost(cost).unwrap_or(f64::INFINITY), measured.area_um2);
+        let key = |measured: &MeasuredCore| (measured.cost(cost).unwrap_or(f64::INFINITY), measured.area_um2);
         let mut best = known;
         for holding in holding.into_iter().take(MOST_MAPPED).filter(|holding| holding.cost <= near) {
             for core in self.stages(holding.core) {

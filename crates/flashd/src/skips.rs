@@ -10,7 +10,7 @@ use crate::sample;
 use flashd_study::By;
 use flashd_study::skips::worst::{COUNTS, StreamHolds, WorstCase, on_streams, worst_case};
 use flashd_study::skips::{GroupHolds, PAPER_HELD, Rule, default_rules, default_worst_rules, group, measure};
-use flashd_study::{Head, Heads};
+use flashd_study::{HeadSample, Heads};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ pub fn run(args: &SkipsArgs) -> Result<(), Failure> {
 
 fn on_heads(args: &SkipsArgs, rules: &[Rule]) -> Result<Skips, Failure> {
     let data = |e: String| Failure::input(format!("--data: {e}"));
-    let folder = sample::Heads::new(args.data.as_deref())?;
+    let folder = sample::HeadsFolder::new(args.data.as_deref())?;
     let heads = Heads::load(folder.path(), args.every).map_err(|e| data(e.to_string()))?;
     let by = By::from(args.by);
     // Before anything is computed.
@@ -79,9 +79,9 @@ fn on_heads(args: &SkipsArgs, rules: &[Rule]) -> Result<Skips, Failure> {
         by.of(&head.trace).map_err(|e| Failure::input(format!("--by: {e}")))?;
     }
     // A long head takes longer than a short one.
-    let pairs = |head: &Head| head.trace.attention.queries * head.trace.attention.keys;
+    let pairs = |head: &HeadSample| head.trace.attention.queries * head.trace.attention.keys;
     let bar = bar(heads.heads.iter().map(pairs).sum());
-    let one = |head: &Head| {
+    let one = |head: &HeadSample| {
         let skips = measure(head, rules, Some(args.format));
         bar.inc(pairs(head) as u64);
         skips

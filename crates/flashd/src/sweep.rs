@@ -26,7 +26,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         SweepAction::Run(args) => run::run(args),
         SweepAction::Merge(args) => merge::run(args),
         SweepAction::Part { part } => {
-            let part: explore::Part = flashd_files::from_json(part).map_err(|e| {
+            let part: explore::WorkPart = flashd_files::from_json(part).map_err(|e| {
                 Failure::input(format!("{e}: a part of an exploration is needed, as sweep plan writes it"))
             })?;
             print_json(&explore::Worker::default().run(&part, &ProgressBar::hidden(), &|| ())?)

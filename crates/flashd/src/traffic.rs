@@ -8,8 +8,9 @@ use crate::cli::TrafficArgs;
 use crate::output::{Failure, check_writable, draw, print, print_json};
 use crate::progress::Work;
 use flashd_golden::family::{
-    Blocks, Counted, Counts, Operation, Problem, Row, Sizes, Tensor, flash_attention2_blocks,
-    flash_attention2_blocks_formula, hold_weights, scores, standard, standard_formula, tiled, tiled_formula,
+    Blocks, Counted, Counts, MemoryTensor, Operation, PartialAttention, Problem, Sizes,
+    flash_attention2_blocks, flash_attention2_blocks_formula, hold_weights, scores, standard,
+    standard_formula, tiled, tiled_formula,
 };
 use flashd_spec::config::{CoreConfig, Design, Hold};
 use flashd_spec::format::Format;
@@ -53,32 +54,32 @@ struct TrafficPoint {
     block_columns: usize,
     /// Elements in fast memory at most.
     working_set: usize,
-    standard: Measured,
+    standard: CountedTraffic,
     /// Keys outside, the order of 2022.
-    flash_attention: Measured,
+    flash_attention: CountedTraffic,
     /// Queries that stay while keys and values stream by.
     resident_queries: usize,
     /// Elements in fast memory at most, in that order.
     streamed_working_set: usize,
     /// Queries outside: the order of FlashAttention-2, and of these cores.
-    streamed: Measured,
+    streamed: CountedTraffic,
     /// Bytes moved by a core in each format, in that order.
     bytes: Vec<Bytes>,
-    hold: Held,
+    hold: HoldCounts,
     /// Largest difference from standard attention, as a fraction of the largest abs(v).
     largest_difference: f64,
 }
 
 /// Counts next to the closed formula, all heads together.
 #[derive(Clone)]
-pub struct Measured {
+pub struct CountedTraffic {
     pub counted: Counts,
     pub formula: Counts,
 }
 
 /// A FLASH-D datapath, one key a cycle, with its hold rule.
 #[derive(Clone, Copy, Default, Serialize)]
-struct Held {
+struct HoldCounts {
     threshold: f64,
     /// Pairs of a query and a key that it sees.
     steps: u64,
@@ -90,10 +91,10 @@ struct Held {
     value_elements_saved: u64,
 }
 
-impl Serialize for Measured {
+impl Serialize for CountedTraffic {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let tensors = |of: &dyn Fn(Tensor) -> u64| -> Value {
-            Tensor::ALL.iter().map(|&t| (t.name().to_string(), json!(of(t)))).collect()
+        let tensors = |of: &dyn Fn(MemoryTensor) -> u64| -> Value {
+            MemoryTensor::ALL.iter().map(|&t| (t.name().to_string(), json!(of(t)))).collect()
         };
         let one = |c: &Counts| {
             let operations: Value = Operation::ALL
@@ -212,7 +213,7 @@ fn check_size(source: &HeadsOfShape) -> Result<(), Failure> {
 
 /// How large blocks are.
 #[derive(Clone, Copy)]
-enum Size {
+enum BlockSize {
     /// By the rule of 2022 for this number of elements.
     Sram(usize),
     /// As given.
@@ -222,7 +223,7 @@ enum Size {
 /// The blocks of both orders of loops.
 #[derive(Clone, Copy)]
 struct Tiling {
-    size: Size,
+    size: BlockSize,
     /// The queries of an array of cores.
     queries: Option<usize>,
 }
@@ -231,8 +232,8 @@ impl Tiling {
     /// The blocks of the order of 2022. SRAM sizes were found to be large enough.
     fn blocks(&self, d: usize) -> Option<Blocks> {
         match self.size {
-            Size::Sram(sram) => Blocks::of_sram(sram, d),
-            Size::Given(blocks) => Some(blocks),
+            BlockSize::Sram(sram) => Blocks::of_sram(sram, d),
+            BlockSize::Given(blocks) => Some(blocks),
         }
     }
 
@@ -246,7 +247,7 @@ impl Tiling {
 fn tilings(args: &TrafficArgs, sources: &[HeadsOfShape]) -> Result<Vec<Tiling>, Failure> {
     let tiling = |size| Tiling { size, queries: args.queries };
     if let (Some(rows), Some(columns)) = (args.br, args.bc) {
-        return Ok(vec![tiling(Size::Given(Blocks { rows, columns }))]);
+        return Ok(vec![tiling(BlockSize::Given(Blocks { rows, columns }))]);
     }
     let bytes = args.element_bytes.unwrap_or(1);
     if bytes == 0 {
@@ -267,13 +268,13 @@ fn tilings(args: &TrafficArgs, sources: &[HeadsOfShape]) -> Result<Vec<Tiling>, 
             }
         }
     }
-    Ok(args.sram.iter().map(|sram| tiling(Size::Sram(sram / bytes))).collect())
+    Ok(args.sram.iter().map(|sram| tiling(BlockSize::Sram(sram / bytes))).collect())
 }
 
 /// Counts of one head: standard attention, then both orders of loops with each tiling.
-struct HeadRun {
+struct HeadCounts {
     standard: Counts,
-    hold: Held,
+    hold: HoldCounts,
     tiled: Vec<TiledRun>,
 }
 
@@ -288,7 +289,7 @@ fn measure(sources: &[HeadsOfShape], tilings: &[Tiling], threshold: f64) -> Vec<
     let bar = Work::start((heads * (tilings.len() + 1)) as u64, "{bar:30} {pos} of {len} runs {elapsed}");
     let mut points = Vec::new();
     for source in sources {
-        let runs: Vec<HeadRun> =
+        let runs: Vec<HeadCounts> =
             source.heads.par_iter().map(|head| run_head(head, tilings, threshold, &bar)).collect();
         for (i, tiling) in tilings.iter().enumerate() {
             points.extend(point(source, tiling, &runs, i));
@@ -299,19 +300,19 @@ fn measure(sources: &[HeadsOfShape], tilings: &[Tiling], threshold: f64) -> Vec<
 }
 
 /// The largest difference between the results of two algorithms.
-fn difference(a: &[Row], b: &[Row]) -> f64 {
+fn difference(a: &[PartialAttention], b: &[PartialAttention]) -> f64 {
     let pairs = a.iter().zip(b).flat_map(|(a, b)| a.o.iter().zip(&b.o));
     pairs.fold(0f64, |most, (a, b)| most.max((a - b).abs()))
 }
 
-fn run_head(head: &Trace, tilings: &[Tiling], threshold: f64, bar: &ProgressBar) -> HeadRun {
+fn run_head(head: &Trace, tilings: &[Tiling], threshold: f64, bar: &ProgressBar) -> HeadCounts {
     let a = &head.attention;
     let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x.into()).collect() };
     let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
     let scale = head.score_scale().factor(head.d);
     let problem = Problem::new(&q, &k, &v, a.d, scale);
     let standard = standard(&problem);
-    let mut hold = Held { threshold, ..Held::default() };
+    let mut hold = HoldCounts { threshold, ..HoldCounts::default() };
     for (q, visible) in q.chunks_exact(a.d).zip(head.visible().ranges(a)) {
         let weights = hold_weights(&scores(q, &k[..visible.end * a.d], a.d, scale), threshold);
         hold.steps += visible.end as u64;
@@ -328,11 +329,11 @@ fn run_head(head: &Trace, tilings: &[Tiling], threshold: f64, bar: &ProgressBar)
         bar.inc(1);
         Some(TiledRun { tiled, streamed, difference: differences[0].max(differences[1]) / norm })
     };
-    HeadRun { tiled: tilings.par_iter().filter_map(both).collect(), standard: standard.counts, hold }
+    HeadCounts { tiled: tilings.par_iter().filter_map(both).collect(), standard: standard.counts, hold }
 }
 
 /// Sums over the heads.
-fn point(source: &HeadsOfShape, tiling: &Tiling, runs: &[HeadRun], i: usize) -> Option<TrafficPoint> {
+fn point(source: &HeadsOfShape, tiling: &Tiling, runs: &[HeadCounts], i: usize) -> Option<TrafficPoint> {
     let HeadsOfShape { queries, keys, d, .. } = *source;
     let (blocks, of_streamed) = (tiling.blocks(d)?, tiling.streamed(d)?);
     let sizes = |blocks| Sizes::dense(queries as u64, keys as u64, d as u64, blocks);
@@ -341,8 +342,9 @@ fn point(source: &HeadsOfShape, tiling: &Tiling, runs: &[HeadRun], i: usize) -> 
         tiled_formula(&sizes(blocks)),
         flash_attention2_blocks_formula(&sizes(of_streamed)),
     ];
-    let mut measured = [(); 3].map(|()| Measured { counted: Counts::default(), formula: Counts::default() });
-    let mut hold = Held::default();
+    let mut measured =
+        [(); 3].map(|()| CountedTraffic { counted: Counts::default(), formula: Counts::default() });
+    let mut hold = HoldCounts::default();
     let (mut working_set, mut streamed_working_set, mut largest_difference) = (0, 0, 0f64);
     for run in runs {
         let TiledRun { tiled, streamed, difference } = run.tiled.get(i)?;
@@ -368,8 +370,8 @@ fn point(source: &HeadsOfShape, tiling: &Tiling, runs: &[HeadRun], i: usize) -> 
         keys,
         d,
         sram: match tiling.size {
-            Size::Sram(sram) => Some(sram),
-            Size::Given(_) => None,
+            BlockSize::Sram(sram) => Some(sram),
+            BlockSize::Given(_) => None,
         },
         block_rows: blocks.rows,
         block_columns: blocks.columns,

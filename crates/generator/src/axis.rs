@@ -2,7 +2,7 @@
 
 use crate::GenerateError;
 use crate::emit::emit;
-use crate::files::{Design, files, manifest, verilog};
+use crate::files::{EmittedDesign, files, manifest, verilog};
 use crate::manifest::Manifest;
 use crate::verilog::{Emission, GeneratedFile};
 use flashd_hwmodel::wrapper::{self, registers};
@@ -17,7 +17,7 @@ pub use manifest::WrapperManifest;
 pub(crate) use streams::streams;
 pub use streams::{Stream, StreamSignal};
 
-pub(crate) fn axis(config: &WrapperConfig, emission: &Emission) -> Result<Design, GenerateError> {
+pub(crate) fn axis(config: &WrapperConfig, emission: &Emission) -> Result<EmittedDesign, GenerateError> {
     let wrapper = wrapper::build(config)?;
     let emitted = emit(&wrapper, &emission.prefix)?;
     let mut array = Manifest {
@@ -43,5 +43,5 @@ pub(crate) fn axis(config: &WrapperConfig, emission: &Emission) -> Result<Design
     let mut files = files(&manifest.array, &manifest, verilog, emission);
     files.push(GeneratedFile { name: format!("{}.md", emitted.top()), text: description(config, &manifest) });
     files.push(crate::fusesoc::fusesoc_core(&manifest));
-    Ok(Design { emitted, files })
+    Ok(EmittedDesign { emitted, files })
 }

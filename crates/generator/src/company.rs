@@ -1,7 +1,7 @@
 //! Designs that are compiled together: equal names are equal modules.
 
 use crate::GenerateError;
-use crate::files::design;
+use crate::machine::design;
 use crate::verilog::{Emission, GeneratedFile, Sources};
 use flashd_spec::machine::Machine;
 use std::collections::{HashMap, HashSet};

@@ -1,10 +1,9 @@
 //! The files that are written for a core or a unit.
 
 use crate::GenerateError;
-use crate::axis::axis;
 use crate::emit::{Emitted, emit};
 use crate::manifest::{
-    Manifest, ModuleEntry, Port, PortPaths, STREAM_CLOCK, ScalarEntry, StateEntry, port_paths,
+    Manifest, ManifestPort, ModuleEntry, PortPaths, STREAM_CLOCK, ScalarEntry, StateEntry, port_paths,
 };
 use crate::prefix::{Prefix, sha256};
 use crate::sva::assertions;
@@ -37,61 +36,24 @@ const CLOCK_PERIOD_NS: f64 = 2.0;
 pub const EXTERNAL_SHARE: f64 = 0.3;
 
 /// A design as it is emitted.
-pub(crate) struct Design {
+pub(crate) struct EmittedDesign {
     pub emitted: Emitted,
     pub files: Vec<GeneratedFile>,
 }
 
-/// `<name>.v`, `.json`, `.sdc` and `.f` of a machine; of a stream wrapper `.md` and `.core` too. `emission` says in which files the Verilog
-/// is, and under which names.
-///
-/// # Errors
-/// If the configuration is not valid.
-pub fn machine_files(
-    machine: impl Into<Machine>,
-    emission: &Emission,
-) -> Result<Vec<GeneratedFile>, GenerateError> {
-    Ok(design(&machine.into(), emission)?.files)
-}
-
-pub(crate) fn design(machine: &Machine, emission: &Emission) -> Result<Design, GenerateError> {
-    let latency = machine.latency();
-    match machine {
-        Machine::Core(config) => {
-            let does = format!("one key a cycle, result {latency} cycles after the last key");
-            with_ports(machine, config, &does, emission)
-        }
-        Machine::Array(config) => {
-            let does = format!(
-                "{} queries, one key a cycle for all, first result {latency} cycles after the last key",
-                config.queries
-            );
-            with_ports(machine, config, &does, emission)
-        }
-        Machine::Split(config) => {
-            let does = format!(
-                "{} keys a cycle for one query, result {latency} cycles after the last keys",
-                config.parts
-            );
-            with_ports(machine, config, &does, emission)
-        }
-        Machine::Wrapper(config) => axis(config, emission),
-    }
-}
-
 /// A machine without streams.
-fn with_ports<C: Clone + Serialize>(
+pub(crate) fn with_ports<C: Clone + Serialize>(
     machine: &Machine,
     config: &C,
     does: &str,
     emission: &Emission,
-) -> Result<Design, GenerateError> {
+) -> Result<EmittedDesign, GenerateError> {
     let circuit = build(machine)?;
     let emitted = emit(&circuit, &emission.prefix)?;
     let mut manifest = manifest(machine, config.clone(), (&circuit, &emitted), emission);
     let verilog = verilog(&mut manifest, does, &emitted, emission);
     let files = files(&manifest, &manifest, verilog, emission);
-    Ok(Design { emitted, files })
+    Ok(EmittedDesign { emitted, files })
 }
 
 /// The Verilog files of a design, whose digests the manifest gets.
@@ -155,7 +117,7 @@ pub(crate) fn list(files: &[String]) -> String {
 /// `<name>.v` of a unit alone, which is one module.
 ///
 /// # Errors
-/// Never for the units of [`FormatUnit`]; the type is that of [`machine_files`].
+/// Never for the units of [`FormatUnit`]; the type is that of [`machine_files`](crate::machine_files).
 pub fn unit_file(unit: FormatUnit, format: Format, segments: u32) -> Result<GeneratedFile, GenerateError> {
     unit_file_in(unit, format, segments, &Emission::default())
 }
@@ -215,7 +177,7 @@ pub(crate) fn manifest<C>(
         ports: emitted
             .ports
             .iter()
-            .map(|(name, output, width, elements)| Port {
+            .map(|(name, output, width, elements)| ManifestPort {
                 name: name.clone(),
                 direction: if *output { "output" } else { "input" }.to_string(),
                 width: width * *elements as u32,

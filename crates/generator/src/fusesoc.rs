@@ -104,7 +104,7 @@ mod tests {
     fn names_what_is_generated() {
         let core = CoreConfig::new(Design::FlashD, 4, Format::FP8_E4M3);
         let files =
-            machine_files(&WrapperConfig::new(ArrayConfig::new(core, 2)), &Emission::default()).unwrap();
+            machine_files(WrapperConfig::new(ArrayConfig::new(core, 2)), &Emission::default()).unwrap();
         let manifest = files.iter().find(|f| f.name.ends_with(".json")).unwrap();
         let manifest: WrapperManifest = serde_json::from_str(&manifest.text).unwrap();
         let core = fusesoc_core(&manifest);

@@ -31,6 +31,7 @@ mod emit;
 mod error;
 mod files;
 mod fusesoc;
+mod machine;
 mod manifest;
 mod prefix;
 mod sva;
@@ -39,7 +40,8 @@ mod verilog;
 
 // A folder of files for each design; an emission says how the Verilog is cut into files, and how modules are named.
 pub use company::Company;
-pub use files::{machine_files, unit_file, unit_file_in};
+pub use files::{unit_file, unit_file_in};
+pub use machine::machine_files;
 pub use prefix::{Prefix, PrefixError};
 pub use verilog::{Emission, GeneratedFile, Origin, Sources};
 // Emitted files, and writing them.
@@ -49,7 +51,7 @@ pub use error::GenerateError;
 // The manifests that they write.
 pub use axis::{Stream, StreamSignal, WrapperManifest};
 pub use files::EXTERNAL_SHARE;
-pub use manifest::{Manifest, ModuleEntry, Port, PortPaths, ScalarEntry, StateEntry, port_paths};
+pub use manifest::{Manifest, ManifestPort, ModuleEntry, PortPaths, ScalarEntry, StateEntry, port_paths};
 // Testbenches that read test vectors.
 pub use cocotb::{CocotbBench, cocotb_file};
 pub use testbench::{inside_expressions, testbench_files, vector_file_name};

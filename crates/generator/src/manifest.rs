@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// A port of the top module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Port {
+pub struct ManifestPort {
     /// Name in the Verilog.
     pub name: String,
     /// `input` or `output`.
@@ -85,7 +85,7 @@ pub struct Manifest<C = CoreConfig> {
     #[serde(default)]
     pub sha256: Vec<String>,
     /// Ports of the top module.
-    pub ports: Vec<Port>,
+    pub ports: Vec<ManifestPort>,
     /// Cycles from an accepted last key to `o_valid`, in an array to the first result's.
     pub latency: u32,
     /// Cycles from an accepted key to its `v_step`.

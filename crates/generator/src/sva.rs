@@ -1,6 +1,6 @@
 //! Assertions of the protocol at a design's ports, as a module that SystemVerilog binds to the design.
 
-use crate::manifest::{Manifest, Port, STREAM_CLOCK};
+use crate::manifest::{Manifest, ManifestPort, STREAM_CLOCK};
 use std::fmt::Write;
 
 /// `<name>_sva.sv`: what hosts and the design owe each other, from the manifest's ports and latencies.
@@ -11,11 +11,11 @@ pub(crate) fn assertions<C>(manifest: &Manifest<C>) -> String {
         false => schedule(manifest),
     };
     let name = &manifest.name;
-    let used = |port: &&Port| {
+    let used = |port: &&ManifestPort| {
         let mut words = body.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         words.any(|word| word == port.name)
     };
-    let ports: Vec<&Port> = manifest.ports.iter().filter(used).collect();
+    let ports: Vec<&ManifestPort> = manifest.ports.iter().filter(used).collect();
     let declared: Vec<String> = ports
         .iter()
         .map(|port| match port.width {

@@ -1,7 +1,7 @@
 //! The combinational paths that a manifest states for each port, against the netlist that Yosys reads from the emitted Verilog.
 
 use flashd_generator::{Emission, PortPaths};
-use flashd_generator::{GeneratedFile, Port, machine_files};
+use flashd_generator::{GeneratedFile, ManifestPort, machine_files};
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, WrapperConfig};
 use flashd_spec::format::Format;
 use serde_json::Value;
@@ -106,7 +106,7 @@ impl Netlist {
     }
 }
 
-fn ports(files: &[GeneratedFile]) -> (String, Vec<Port>) {
+fn ports(files: &[GeneratedFile]) -> (String, Vec<ManifestPort>) {
     let manifest = files.iter().find(|file| file.name.ends_with(".json")).unwrap();
     let manifest: Value = serde_json::from_str(&manifest.text).unwrap();
     let name = manifest["name"].as_str().unwrap().to_string();
@@ -163,7 +163,7 @@ fn ports_of_arrays_splits_and_wrappers_are_as_the_manifest_says() {
         // As documented on the page of arrays.
         assert_eq!(paths["k_ready"].feedthrough, ["k_last"], "{}", array.name());
         assert!(paths["q_ready"].feedthrough.is_empty());
-        compare(&machine_files(&WrapperConfig::new(array), &Emission::default()).unwrap(), "aclk");
-        compare(&machine_files(&SplitConfig::new(core, 2), &Emission::default()).unwrap(), "clk");
+        compare(&machine_files(WrapperConfig::new(array), &Emission::default()).unwrap(), "aclk");
+        compare(&machine_files(SplitConfig::new(core, 2), &Emission::default()).unwrap(), "clk");
     }
 }

@@ -196,7 +196,7 @@ fn kinds(sources: Sources) -> Vec<Vec<GeneratedFile>> {
         machine_files(&split.core, &emission).unwrap(),
         machine_files(&array, &emission).unwrap(),
         machine_files(&split, &emission).unwrap(),
-        machine_files(&WrapperConfig::new(array), &emission).unwrap(),
+        machine_files(WrapperConfig::new(array), &emission).unwrap(),
     ]
 }
 
@@ -252,7 +252,7 @@ fn no_module_has_a_clock_that_it_does_not_use() {
         .collect();
     for core in variants() {
         let array = ArrayConfig::new(CoreConfig { masks: true, ..core }, 2);
-        texts.push(machine_files(&WrapperConfig::new(array), &Emission::default()).unwrap().remove(0).text);
+        texts.push(machine_files(WrapperConfig::new(array), &Emission::default()).unwrap().remove(0).text);
     }
     for text in texts {
         for module in text.split("\nmodule ").skip(1) {

@@ -1,7 +1,7 @@
 //! The cores' exponential, sigmoid and logarithm in base 2, in integers. An argument `t = k + f` has an octave k and B fraction bits f.
 
 use crate::round::pow2;
-use crate::scalar::{Reduced, lookup};
+use crate::scalar::{ReducedArgument, lookup};
 use flashd_spec::numerics::{ExpNumerics, LOG2E, LOG2E_FRACTION, Numerics};
 
 /// `x * 2^-places`, rounded half up; exact if `places <= 0`.
@@ -83,19 +83,19 @@ impl Base2 {
     }
 
     /// Rounds a magnitude with `fraction` fraction bits half up to B, saturates it, and splits it into octave and offset.
-    pub(crate) fn reduce(&self, magnitude: u64, fraction: u32) -> Reduced {
+    pub(crate) fn reduce(&self, magnitude: u64, fraction: u32) -> ReducedArgument {
         let b = self.exp.value_fraction;
         let t = round_half_up(magnitude as i64, fraction as i32 - b as i32).min(self.largest) as u64;
-        Reduced { k: (t >> b) as u32, f: t & ((1 << b) - 1) }
+        ReducedArgument { k: (t >> b) as u32, f: t & ((1 << b) - 1) }
     }
 
     /// Octave and offset of `|x|` as FLASH-D's loop forms them: a negative x is inverted (`-1 - x`), then cut to B fraction bits and
     /// saturated.
-    pub fn reduce_cut(&self, x: i64, fraction: u32) -> Reduced {
+    pub fn reduce_cut(&self, x: i64, fraction: u32) -> ReducedArgument {
         let b = self.exp.value_fraction;
         let magnitude = if x < 0 { -1 - x } else { x } as u64;
         let t = round_down(magnitude, fraction as i32 - b as i32).min(self.largest as u64);
-        Reduced { k: (t >> b) as u32, f: t & ((1 << b) - 1) }
+        ReducedArgument { k: (t >> b) as u32, f: t & ((1 << b) - 1) }
     }
 
     /// Fraction bits B of the tables' values, before the shift by the octave.
@@ -104,27 +104,27 @@ impl Base2 {
     }
 
     /// `2^-f` with B fraction bits; the caller shifts right by k.
-    pub(crate) fn exp(&self, r: Reduced) -> u64 {
-        lookup(&self.exp.exp, Reduced { k: 0, ..r })
+    pub(crate) fn exp(&self, r: ReducedArgument) -> u64 {
+        lookup(&self.exp.exp, ReducedArgument { k: 0, ..r })
     }
 
     /// `1 / (1 + 2^t)` with B fraction bits, times `2^k`; the caller shifts right by k.
-    pub(crate) fn sigmoid(&self, r: Reduced) -> u64 {
+    pub(crate) fn sigmoid(&self, r: ReducedArgument) -> u64 {
         lookup(&self.exp.sigmoid, r)
     }
 
     /// `2^-t` as a factor.
-    pub(crate) fn exp_factor(&self, r: Reduced, bits: u32) -> Factor {
+    pub(crate) fn exp_factor(&self, r: ReducedArgument, bits: u32) -> Factor {
         Factor::new(self.exp(r), self.fraction(), r.k, bits)
     }
 
     /// `1 / (1 + 2^t)` as a factor.
-    pub(crate) fn sigmoid_factor(&self, r: Reduced, bits: u32) -> Factor {
+    pub(crate) fn sigmoid_factor(&self, r: ReducedArgument, bits: u32) -> Factor {
         Factor::new(self.sigmoid(r), self.fraction(), r.k, bits)
     }
 
     /// Growth of the log-sum-exp, `log2(1 + 2^-t)`, with `fraction` fraction bits, rounded half up.
-    pub fn growth(&self, r: Reduced, fraction: u32) -> i64 {
+    pub fn growth(&self, r: ReducedArgument, fraction: u32) -> i64 {
         let left = fraction as i32 - self.fraction() as i32 + 1;
         let aligned = round_down(lookup(&self.exp.log2p1, r), -left);
         round_half_up((aligned >> r.k.min(63)) as i64, 1)

@@ -7,7 +7,7 @@ use flashd_spec::numerics::{BIAS, LOG2E, LOG2E_FRACTION, Numerics};
 
 /// A bias, ready to be added to a score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Bias {
+pub(crate) struct EncodedBias {
     /// In base 2, with FS fraction bits.
     pub(crate) score: i64,
     /// The encoding is Inf or NaN; the bias then counts as zero.
@@ -30,10 +30,10 @@ impl BiasUnit {
     }
 
     /// `bias log2(e)` in ulps of the score, rounded half away from zero, saturated.
-    pub(crate) fn of(&self, bits: u64) -> Bias {
+    pub(crate) fn of(&self, bits: u64) -> EncodedBias {
         // The product has 26 bits and the limit is an integer, so f64 is exact up to `round`.
         let rounded = (decode(BIAS, bits) * self.scale).round();
-        Bias {
+        EncodedBias {
             score: rounded.clamp(-self.limit, self.limit) as i64,
             special: BIAS.is_special(bits),
             saturated: rounded.abs() > self.limit,
@@ -59,7 +59,7 @@ impl<'a> KeyBiases<'a> {
     }
 
     /// The bias of a key for a query, both by index; zero in a run without biases.
-    pub(crate) fn of(&self, query: usize, key: usize) -> Bias {
-        self.biases.map_or(Bias::default(), |biases| self.unit.of(biases(query, key)))
+    pub(crate) fn of(&self, query: usize, key: usize) -> EncodedBias {
+        self.biases.map_or(EncodedBias::default(), |biases| self.unit.of(biases(query, key)))
     }
 }

@@ -1,6 +1,6 @@
 //! The input of a run: the operands, and the keys that each query sees.
 
-use crate::operand::Operand;
+use crate::operand::OperandVectors;
 use crate::result::PartialState;
 use crate::round::{given_exponent, v_exponent};
 use crate::rows::{Special, layouts};
@@ -17,9 +17,9 @@ pub struct Head<'a> {
     /// Queries, `[queries, d_k]`. With scales, the words of a query's scales follow its elements ([`CoreConfig::port_words`]).
     pub q: &'a [u64],
     /// Keys, `[keys, d_k]`, likewise.
-    pub k: Operand<'a>,
+    pub k: OperandVectors<'a>,
     /// Values, `[keys, d_v]`, likewise.
-    pub v: Operand<'a>,
+    pub v: OperandVectors<'a>,
     /// The first key that each query meets; if empty, 0 for all. Keys before it make no steps.
     pub from: &'a [usize],
     /// One past the last key that each query meets; causal attention has `lengths[i] = i + 1`. A query that sees no key returns
@@ -42,7 +42,7 @@ pub struct Head<'a> {
 }
 
 /// A head with scales applied to its elements and an exponent for each query.
-pub(crate) struct Prepared<'a> {
+pub(crate) struct PreparedHead<'a> {
     pub(crate) head: Head<'a>,
     /// For queries, keys and values: the vectors that make a query invalid.
     pub(crate) special: [Special; 3],
@@ -58,8 +58,8 @@ impl<'a> Head<'a> {
     /// A head in which query i sees keys `0..lengths[i]`. All queries scale to the largest exponent in `v`; steps are not recorded.
     pub fn new(
         q: &'a [u64],
-        k: impl Into<Operand<'a>>,
-        v: impl Into<Operand<'a>>,
+        k: impl Into<OperandVectors<'a>>,
+        v: impl Into<OperandVectors<'a>>,
         lengths: &'a [usize],
     ) -> Self {
         Head { q, k: k.into(), v: v.into(), lengths, ..Head::default() }
@@ -87,7 +87,7 @@ impl<'a> Head<'a> {
     }
 
     /// An exponent field for each query; `format` is that of `v`.
-    fn exponents(&self, format: Format, v: Operand) -> Vec<u64> {
+    fn exponents(&self, format: Format, v: OperandVectors) -> Vec<u64> {
         let largest = || {
             let mut largest = 0;
             v.pieces(|v| largest = largest.max(v_exponent(format, v)));
@@ -103,7 +103,12 @@ impl<'a> Head<'a> {
     ///
     /// # Panics
     /// If they do not fit each other or the core.
-    pub(crate) fn prepared<T>(self, config: &CoreConfig, n: &Numerics, run: impl FnOnce(Prepared) -> T) -> T {
+    pub(crate) fn prepared<T>(
+        self,
+        config: &CoreConfig,
+        n: &Numerics,
+        run: impl FnOnce(PreparedHead) -> T,
+    ) -> T {
         self.check(config);
         let [of_q, of_k, of_v] = layouts(config, n);
         let q = of_q.rows(self.q);
@@ -111,7 +116,7 @@ impl<'a> Head<'a> {
         let (k_operand, v_operand) = (k.form.operand(), v.form.operand());
         let exponents = self.exponents(n.formats.v, v_operand);
         let head = Head { q: &q.words, k: k_operand, v: v_operand, v_exponents: &exponents, ..self };
-        run(Prepared { head, special: [q.special, k.special, v.special] })
+        run(PreparedHead { head, special: [q.special, k.special, v.special] })
     }
 
     /// # Panics

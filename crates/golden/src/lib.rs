@@ -55,7 +55,7 @@ pub mod family;
 
 // Inputs and results of a run.
 pub use head::{Biases, Head, Masked};
-pub use operand::{Operand, Source};
+pub use operand::{OperandVectors, VectorSource};
 pub use result::{Action, PartialState, QueryResult, Step, Take};
 // The bit-exact model of a core, and of what merges partial results.
 pub use merge::Merge;

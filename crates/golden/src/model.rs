@@ -1,17 +1,17 @@
 //! The bit-exact model of a core. The configuration chooses the recurrence, the dot product unit and the lanes.
 
 use crate::carrier::{Carrier, Carriers};
-use crate::head::{Head, Prepared};
+use crate::head::{Head, PreparedHead};
 use crate::lanes::{
     FixedLanes, FloatEnding, FloatLanes, FloatOp, Lanes, RangedLanes, RangedSumLanes, SumLanes,
 };
-use crate::operand::Operand;
+use crate::operand::OperandVectors;
 use crate::recurrence::{
     Fa2, FactorWeight, Literal, LogReference, Lse, Paper, Recurrence, RoundedWeight, divide,
 };
 use crate::result::{PartialState, QueryResult, Take};
 use crate::round::{decode, encode, pow2};
-use crate::run::Run;
+use crate::run::RunUnits;
 use crate::scalar::Scalar;
 use crate::units::reciprocal_value;
 use flashd_spec::config::{Arithmetic, CoreConfig, Datapath, FlashDVariant, LaneBits};
@@ -219,8 +219,8 @@ pub(crate) trait Visit {
     type Output;
 
     /// The values that the lanes will read, if known.
-    fn v(&self) -> Operand<'_> {
-        Operand::default()
+    fn v(&self) -> OperandVectors<'_> {
+        OperandVectors::default()
     }
 
     /// The partial results that queries start from.
@@ -236,14 +236,14 @@ pub(crate) trait Visit {
 
 /// A visitor that runs a head.
 struct Whole<'a, 't> {
-    head: Prepared<'a>,
+    head: PreparedHead<'a>,
     take: Option<Take<'t>>,
 }
 
 impl Visit for Whole<'_, '_> {
     type Output = Option<Vec<QueryResult>>;
 
-    fn v(&self) -> Operand<'_> {
+    fn v(&self) -> OperandVectors<'_> {
         self.head.head.v
     }
 
@@ -256,10 +256,10 @@ impl Visit for Whole<'_, '_> {
         R: Recurrence<Op = L::Op, Ending = L::Ending>,
         L: Lanes,
     {
-        let Whole { head: Prepared { head, special }, take } = self;
+        let Whole { head: PreparedHead { head, special }, take } = self;
         let Model { config, numerics, sums, carriers } = model;
         let (sums, carriers) = (*sums, *carriers);
-        Run { config, numerics, sums, carriers, recurrence, lanes, head, special }.results(take)
+        RunUnits { config, numerics, sums, carriers, recurrence, lanes, head, special }.results(take)
     }
 }
 
@@ -295,7 +295,7 @@ pub fn largest_finite(format: Format, bits: &[u64]) -> u64 {
 }
 
 /// [`largest_finite`] of stored or made vectors.
-fn largest_of(format: Format, v: Operand) -> u64 {
+fn largest_of(format: Format, v: OperandVectors) -> u64 {
     let mut largest = 0;
     v.pieces(|v| largest = largest.max(largest_finite(format, v)));
     largest

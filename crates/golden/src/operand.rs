@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// Vectors of encodings that are made when they are read.
-pub trait Source: Send + Sync {
+pub trait VectorSource: Send + Sync {
     /// Number of vectors.
     fn vectors(&self) -> usize;
 
@@ -14,7 +14,7 @@ pub trait Source: Send + Sync {
 
 /// The vectors of K or V, each of the same number of words.
 #[derive(Clone, Copy)]
-pub enum Operand<'a> {
+pub enum OperandVectors<'a> {
     /// All words, stored.
     Words(&'a [u64]),
     /// Vectors of `words` words, made on demand. Readers ask for a few vectors at a time and keep none.
@@ -22,31 +22,31 @@ pub enum Operand<'a> {
         /// Words of a vector.
         words: usize,
         /// Their source.
-        source: &'a dyn Source,
+        source: &'a dyn VectorSource,
     },
 }
 
-impl Default for Operand<'_> {
+impl Default for OperandVectors<'_> {
     fn default() -> Self {
-        Operand::Words(&[])
+        OperandVectors::Words(&[])
     }
 }
 
-impl<'a, T: AsRef<[u64]> + ?Sized> From<&'a T> for Operand<'a> {
+impl<'a, T: AsRef<[u64]> + ?Sized> From<&'a T> for OperandVectors<'a> {
     fn from(words: &'a T) -> Self {
-        Operand::Words(words.as_ref())
+        OperandVectors::Words(words.as_ref())
     }
 }
 
 /// Words that are made in one piece where a tensor is read from its beginning to its end.
 const PIECE: usize = 1 << 14;
 
-impl<'a> Operand<'a> {
+impl<'a> OperandVectors<'a> {
     /// Number of words.
     pub fn len(&self) -> usize {
         match self {
-            Operand::Words(words) => words.len(),
-            Operand::Source { words, source } => words * source.vectors(),
+            OperandVectors::Words(words) => words.len(),
+            OperandVectors::Source { words, source } => words * source.vectors(),
         }
     }
 
@@ -61,8 +61,8 @@ impl<'a> Operand<'a> {
         'a: 'b,
     {
         match self {
-            Operand::Words(all) => &all[rows.start * words..rows.end * words],
-            Operand::Source { source, .. } => {
+            OperandVectors::Words(all) => &all[rows.start * words..rows.end * words],
+            OperandVectors::Source { source, .. } => {
                 buffer.clear();
                 source.read(rows, buffer);
                 buffer
@@ -73,8 +73,8 @@ impl<'a> Operand<'a> {
     /// All words.
     pub(crate) fn whole(&self) -> Cow<'a, [u64]> {
         match self {
-            Operand::Words(all) => (*all).into(),
-            Operand::Source { source, .. } => {
+            OperandVectors::Words(all) => (*all).into(),
+            OperandVectors::Source { source, .. } => {
                 let mut all = Vec::with_capacity(self.len());
                 source.read(0..source.vectors(), &mut all);
                 all.into()
@@ -85,8 +85,8 @@ impl<'a> Operand<'a> {
     /// Shows all words in order, some whole vectors at a time.
     pub(crate) fn pieces(&self, mut show: impl FnMut(&[u64])) {
         match self {
-            Operand::Words(all) => show(all),
-            Operand::Source { words, source } => {
+            OperandVectors::Words(all) => show(all),
+            OperandVectors::Source { words, source } => {
                 let (vectors, step) = (source.vectors(), rows_of_piece(*words));
                 let mut buffer = Vec::new();
                 for start in (0..vectors).step_by(step) {

@@ -1,6 +1,6 @@
 //! Multiplies elements by their scales, and finds the vectors that make a query invalid.
 
-use crate::operand::{Operand, Source};
+use crate::operand::{OperandVectors, VectorSource};
 use crate::round::{decode, encode};
 use flashd_spec::bits::packed;
 use flashd_spec::config::{CoreConfig, Lengths};
@@ -42,7 +42,7 @@ impl VectorScale {
 }
 
 /// The vectors of a tensor with their scales applied.
-pub(crate) struct Rows<'a> {
+pub(crate) struct ScaledRows<'a> {
     /// Elements of each vector; in queries and keys [`tail_words`] follow them.
     pub(crate) words: Cow<'a, [u64]>,
     /// For each vector, whether it makes a query invalid. `None` if the elements are unchanged, so that they show it themselves.
@@ -54,7 +54,7 @@ pub(crate) fn any_special(format: Format, row: &[u64]) -> bool {
     row.iter().any(|&bits| format.is_special(bits))
 }
 
-impl Rows<'_> {
+impl ScaledRows<'_> {
     /// Whether the first vector makes a query invalid; `format` is the elements'.
     pub(crate) fn first_is_special(&self, format: Format) -> bool {
         self.special.as_ref().map_or_else(|| any_special(format, &self.words), |special| special[0])
@@ -66,35 +66,35 @@ pub(crate) type Special = Option<Vec<bool>>;
 
 /// K or V with their scales applied.
 pub(crate) struct Applied<'a> {
-    pub(crate) form: Form<'a>,
-    /// As in [`Rows`].
+    pub(crate) form: AppliedForm<'a>,
+    /// As in [`ScaledRows`].
     pub(crate) special: Special,
 }
 
 /// Where the vectors of [`Applied`] are.
-pub(crate) enum Form<'a> {
-    Unchanged(Operand<'a>),
+pub(crate) enum AppliedForm<'a> {
+    Unchanged(OperandVectors<'a>),
     Stored(Vec<u64>),
     Made(AppliedSource<'a>),
 }
 
-impl Form<'_> {
-    pub(crate) fn operand(&self) -> Operand<'_> {
+impl AppliedForm<'_> {
+    pub(crate) fn operand(&self) -> OperandVectors<'_> {
         match self {
-            Form::Unchanged(operand) => *operand,
-            Form::Stored(words) => Operand::Words(words),
-            Form::Made(source) => Operand::Source { words: source.layout.words(), source },
+            AppliedForm::Unchanged(operand) => *operand,
+            AppliedForm::Stored(words) => OperandVectors::Words(words),
+            AppliedForm::Made(source) => OperandVectors::Source { words: source.layout.words(), source },
         }
     }
 }
 
 /// Applies scales to vectors as they are read.
 pub(crate) struct AppliedSource<'a> {
-    layout: Layout,
-    source: &'a dyn Source,
+    layout: PortLayout,
+    source: &'a dyn VectorSource,
 }
 
-impl Source for AppliedSource<'_> {
+impl VectorSource for AppliedSource<'_> {
     fn vectors(&self) -> usize {
         self.source.vectors()
     }
@@ -107,7 +107,7 @@ impl Source for AppliedSource<'_> {
 }
 
 /// A tensor's layout on the port, and in the units.
-pub(crate) struct Layout {
+pub(crate) struct PortLayout {
     format: Format,
     scale: Scale,
     d: usize,
@@ -118,7 +118,7 @@ pub(crate) struct Layout {
     tail: usize,
 }
 
-impl Layout {
+impl PortLayout {
     /// Whether the units take the words of the port.
     fn is_unchanged(&self) -> bool {
         self.scale == Scale::None && self.tail == 0
@@ -129,31 +129,33 @@ impl Layout {
         self.d + self.tail
     }
 
-    pub(crate) fn rows<'a>(&self, words: &'a [u64]) -> Rows<'a> {
+    pub(crate) fn rows<'a>(&self, words: &'a [u64]) -> ScaledRows<'a> {
         if self.is_unchanged() {
-            return Rows { words: words.into(), special: None };
+            return ScaledRows { words: words.into(), special: None };
         }
         let special = words.chunks_exact(self.port).map(|row| self.is_special(row)).collect();
         let mut all = Vec::with_capacity(words.len() / self.port * self.words());
         words.chunks_exact(self.port).for_each(|row| self.append(row, &mut all));
-        Rows { words: all.into(), special: Some(special) }
+        ScaledRows { words: all.into(), special: Some(special) }
     }
 
-    /// [`Layout::rows`] of stored or made vectors: made ones stay so.
-    pub(crate) fn operand(self, operand: Operand) -> Applied {
+    /// [`PortLayout::rows`] of stored or made vectors: made ones stay so.
+    pub(crate) fn operand(self, operand: OperandVectors) -> Applied {
         let source = match operand {
-            _ if self.is_unchanged() => return Applied { form: Form::Unchanged(operand), special: None },
-            Operand::Words(words) => {
-                let Rows { words, special } = self.rows(words);
-                return Applied { form: Form::Stored(words.into_owned()), special };
+            _ if self.is_unchanged() => {
+                return Applied { form: AppliedForm::Unchanged(operand), special: None };
             }
-            Operand::Source { source, .. } => source,
+            OperandVectors::Words(words) => {
+                let ScaledRows { words, special } = self.rows(words);
+                return Applied { form: AppliedForm::Stored(words.into_owned()), special };
+            }
+            OperandVectors::Source { source, .. } => source,
         };
         let mut special = Vec::with_capacity(source.vectors());
         operand.pieces(|words| {
             special.extend(words.chunks_exact(self.port).map(|row| self.is_special(row)));
         });
-        Applied { form: Form::Made(AppliedSource { layout: self, source }), special: Some(special) }
+        Applied { form: AppliedForm::Made(AppliedSource { layout: self, source }), special: Some(special) }
     }
 
     /// Appends the words that the units take for a vector of the port.
@@ -202,13 +204,13 @@ impl Layout {
 }
 
 /// The layouts of queries, keys and values.
-pub(crate) fn layouts(config: &CoreConfig, n: &Numerics) -> [Layout; 3] {
+pub(crate) fn layouts(config: &CoreConfig, n: &Numerics) -> [PortLayout; 3] {
     let (formats, scales, words) = (n.encodings.formats, n.encodings.scales, config.port_words());
     let Lengths { k: d, v: dv } = config.lengths();
     let changed = |scale: Scale, to: Format, stays: bool| (scale != Scale::None && !stays).then_some(to);
     let (exact, tail) = (n.is_exact(), tail_words(n));
     [
-        Layout {
+        PortLayout {
             format: formats.q,
             scale: scales.q,
             d,
@@ -216,7 +218,7 @@ pub(crate) fn layouts(config: &CoreConfig, n: &Numerics) -> [Layout; 3] {
             product: changed(scales.q, n.formats.q, exact),
             tail,
         },
-        Layout {
+        PortLayout {
             format: formats.k,
             scale: scales.k,
             d,
@@ -224,7 +226,7 @@ pub(crate) fn layouts(config: &CoreConfig, n: &Numerics) -> [Layout; 3] {
             product: changed(scales.k, n.formats.k, exact),
             tail,
         },
-        Layout {
+        PortLayout {
             format: formats.v,
             scale: scales.v,
             d: dv,
@@ -236,7 +238,7 @@ pub(crate) fn layouts(config: &CoreConfig, n: &Numerics) -> [Layout; 3] {
 }
 
 /// Applies the scales of queries, keys and values, in this order.
-pub(crate) fn rows<'a>(config: &CoreConfig, n: &Numerics, tensors: [&'a [u64]; 3]) -> [Rows<'a>; 3] {
+pub(crate) fn rows<'a>(config: &CoreConfig, n: &Numerics, tensors: [&'a [u64]; 3]) -> [ScaledRows<'a>; 3] {
     let [q, k, v] = layouts(config, n);
     let [of_q, of_k, of_v] = tensors;
     [q.rows(of_q), k.rows(of_k), v.rows(of_v)]
@@ -244,7 +246,7 @@ pub(crate) fn rows<'a>(config: &CoreConfig, n: &Numerics, tensors: [&'a [u64]; 3
 
 /// The exponent to which a core's fixed-point lanes scale values: [`crate::v_exponent`] of the values times their scales. `v` has
 /// the words of the core's port.
-pub fn values_exponent<'a>(config: &CoreConfig, v: impl Into<Operand<'a>>) -> u64 {
+pub fn values_exponent<'a>(config: &CoreConfig, v: impl Into<OperandVectors<'a>>) -> u64 {
     let mut largest = 0;
     v.into().pieces(|v| largest = largest.max(exponent_of_values(config.encodings(), config.dv(), v)));
     largest
@@ -255,5 +257,5 @@ pub fn exponent_of_values(encodings: Encodings, d: usize, v: &[u64]) -> u64 {
     let (format, scale) = (encodings.formats.v, encodings.scales.v);
     let (to, port) = (encodings.products().v, d + scale.words(format, d));
     let product = (scale != Scale::None).then_some(to);
-    crate::v_exponent(to, &Layout { format, scale, d, port, product, tail: 0 }.rows(v).words)
+    crate::v_exponent(to, &PortLayout { format, scale, d, port, product, tail: 0 }.rows(v).words)
 }

@@ -21,14 +21,14 @@ use std::ops::Range;
 const TAKEN: usize = 256;
 
 /// The values of a piece as operands of the lanes, for one exponent.
-struct Values<V> {
+struct PieceValues<V> {
     operands: Vec<V>,
     /// For each key, whether an element of its value is too large for the exponent.
     overflow: Vec<bool>,
 }
 
 /// The units of a core, and the operands of a run.
-pub(crate) struct Run<'a, R, L> {
+pub(crate) struct RunUnits<'a, R, L> {
     pub(crate) config: &'a CoreConfig,
     pub(crate) numerics: &'a Numerics,
     /// Record FA2's sum in every step.
@@ -43,7 +43,7 @@ pub(crate) struct Run<'a, R, L> {
 }
 
 /// A query in progress.
-struct Query<R: Recurrence, L: Lanes> {
+struct RunningQuery<R: Recurrence, L: Lanes> {
     state: Option<R::State>,
     o: Vec<L::Output>,
     /// An element of q is Inf or NaN.
@@ -53,7 +53,7 @@ struct Query<R: Recurrence, L: Lanes> {
     result: QueryResult,
 }
 
-impl<R, L> Run<'_, R, L>
+impl<R, L> RunUnits<'_, R, L>
 where
     R: Recurrence<Op = L::Op, Ending = L::Ending>,
     L: Lanes,
@@ -71,7 +71,7 @@ where
             }
             query
         };
-        let mut queries: Vec<Query<R, L>> = (0..lengths.len()).map(query).collect();
+        let mut queries: Vec<RunningQuery<R, L>> = (0..lengths.len()).map(query).collect();
         let first = queries.iter().map(|query| query.keys.start).min().unwrap_or(0);
         let longest = queries.iter().map(|query| query.keys.end).max().unwrap_or(0);
         let step = if take.is_some() { TAKEN } else { (longest - first).max(1) };
@@ -96,7 +96,7 @@ where
     }
 
     /// Some keys of all queries; `words` has the memory for keys and values that are made.
-    fn piece(&self, keys: Range<usize>, words: &mut [Vec<u64>; 2], queries: &mut [Query<R, L>]) {
+    fn piece(&self, keys: Range<usize>, words: &mut [Vec<u64>; 2], queries: &mut [RunningQuery<R, L>]) {
         let Head { q, k, v, masked, .. } = self.head;
         let (dk, dv, formats) =
             (self.config.d + tail_words(self.numerics), self.config.dv(), self.numerics.formats);
@@ -114,9 +114,9 @@ where
             values.entry(query.v_exponent).or_insert_with(|| self.values(v, query.v_exponent));
         }
         let dot = dot_unit(self.numerics, self.config.d, q, k, self.carriers);
-        let block = |number: usize, queries: &mut [Query<R, L>]| {
+        let block = |number: usize, queries: &mut [RunningQuery<R, L>]| {
             let numbers = number * BLOCK..number * BLOCK + queries.len();
-            let values: Vec<&Values<L::Value>> =
+            let values: Vec<&PieceValues<L::Value>> =
                 queries.iter().map(|query| &values[&query.v_exponent]).collect();
             let mut dots = dot.block(parallel::piece(q, BLOCK * dk, number));
             for (place, key) in keys.clone().enumerate() {
@@ -147,7 +147,7 @@ where
         }
     }
 
-    fn values(&self, v: &[u64], exponent: u64) -> Values<L::Value> {
+    fn values(&self, v: &[u64], exponent: u64) -> PieceValues<L::Value> {
         let mut operands = Vec::with_capacity(v.len());
         let overflow = v.chunks(self.config.dv()).map(|row| {
             let mut any = false;
@@ -159,13 +159,13 @@ where
             any
         });
         let overflow = overflow.collect();
-        Values { operands, overflow }
+        PieceValues { operands, overflow }
     }
 
-    fn query(&self, keys: Range<usize>, v_exponent: u64, special: bool) -> Query<R, L> {
+    fn query(&self, keys: Range<usize>, v_exponent: u64, special: bool) -> RunningQuery<R, L> {
         let steps = Vec::with_capacity(if self.head.record { keys.len().min(TAKEN) } else { 0 });
         let result = QueryResult { empty: true, steps, ..QueryResult::default() };
-        Query {
+        RunningQuery {
             state: None,
             o: vec![L::Output::default(); self.config.dv()],
             special,
@@ -176,7 +176,7 @@ where
     }
 
     /// Starts a query from a partial result.
-    fn restore(&self, query: &mut Query<R, L>, partial: &PartialState) {
+    fn restore(&self, query: &mut RunningQuery<R, L>, partial: &PartialState) {
         query.state = self.recurrence.restore(partial.scalars);
         query.o = partial.o.iter().map(|&bits| self.lanes.accumulator(bits)).collect();
         query.result.empty = false;
@@ -195,7 +195,7 @@ where
     }
 
     /// A masked key.
-    fn pass(&self, query: &mut Query<R, L>) {
+    fn pass(&self, query: &mut RunningQuery<R, L>) {
         if self.head.record {
             let step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
             query.result.steps.push(step);
@@ -204,7 +204,13 @@ where
 
     /// One key of one query, by its place among `values`. Returns whether its value was read.
     #[inline]
-    fn step(&self, query: &mut Query<R, L>, values: &Values<L::Value>, key: usize, score: KeyScore) -> bool {
+    fn step(
+        &self,
+        query: &mut RunningQuery<R, L>,
+        values: &PieceValues<L::Value>,
+        key: usize,
+        score: KeyScore,
+    ) -> bool {
         let (state, decision) = self.recurrence.step(query.state, score);
         query.state = Some(state);
         let result = &mut query.result;
@@ -223,8 +229,8 @@ where
     }
 
     /// Ends a query after its last key: saves its state, and divides (FA2) and rounds the output.
-    fn finish(&self, query: Query<R, L>) -> QueryResult {
-        let Query { state, o, v_exponent, mut result, .. } = query;
+    fn finish(&self, query: RunningQuery<R, L>) -> QueryResult {
+        let RunningQuery { state, o, v_exponent, mut result, .. } = query;
         if result.empty {
             result.o = vec![0; o.len()];
             return result;

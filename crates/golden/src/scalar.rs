@@ -16,7 +16,7 @@ pub(crate) fn fixed(x: f64, shift: i32, limit: i64) -> i64 {
 
 /// A base-2 argument `k + f`: the octave `k` and the offset `f` with B fraction bits.
 #[derive(Clone, Copy)]
-pub struct Reduced {
+pub struct ReducedArgument {
     /// Octave.
     pub k: u32,
     /// Offset, below `2^B`.
@@ -72,10 +72,10 @@ impl Scalar {
     }
 
     /// Splits `t log2(e)`, cut to B fraction bits, into octave and offset.
-    pub(crate) fn reduce(&self, t: u64) -> Reduced {
+    pub(crate) fn reduce(&self, t: u64) -> ReducedArgument {
         let b = self.exp.value_fraction;
         let y = (t * self.exp.log2e) >> self.exp.log2e_fraction;
-        Reduced { k: (y >> b) as u32, f: y & ((1 << b) - 1) }
+        ReducedArgument { k: (y >> b) as u32, f: y & ((1 << b) - 1) }
     }
 
     /// `e^-t` from the exponential's table, rounded to the format.
@@ -85,13 +85,13 @@ impl Scalar {
     }
 
     /// Exponent of a table value after its shift by the octave, `-(B + k)`.
-    fn shifted(&self, r: Reduced) -> i32 {
+    fn shifted(&self, r: ReducedArgument) -> i32 {
         -((self.exp.value_fraction + r.k) as i32)
     }
 
     /// `sigmoid(-t)` for a negative argument, else `1 - sigmoid(-t)` with two guard bits, rounded to the format.
     /// Only for the separate sigmoid unit.
-    pub(crate) fn sigmoid_of(&self, negative: bool, r: Reduced) -> f64 {
+    pub(crate) fn sigmoid_of(&self, negative: bool, r: ReducedArgument) -> f64 {
         let h = lookup(&self.exp.sigmoid, r);
         if negative {
             return self.round_integer(h, self.shifted(r));
@@ -103,7 +103,7 @@ impl Scalar {
     /// `log2(1 + 2^-|x|)`.
     pub(crate) fn log2p1_unit(&self, x: f64) -> f64 {
         let (t, b) = (self.t_from_value(x), self.exp.value_fraction);
-        let r = Reduced { k: (t >> b) as u32, f: t & ((1 << b) - 1) };
+        let r = ReducedArgument { k: (t >> b) as u32, f: t & ((1 << b) - 1) };
         self.round_integer(lookup(&self.exp.log2p1, r), self.shifted(r))
     }
 
@@ -167,7 +167,7 @@ impl Scalar {
 
 /// Value of a table at octave k and offset f, before the shift by k, with B fraction bits. Later octaves use the last one's
 /// entries.
-pub fn lookup(table: &Table, r: Reduced) -> u64 {
+pub fn lookup(table: &Table, r: ReducedArgument) -> u64 {
     let octave = r.k.min(table.octaves - 1) * table.cells;
     let dx = r.f & ((1 << table.offset_bits) - 1);
     table_value(table, octave as usize + (r.f >> table.offset_bits) as usize, dx)

@@ -10,11 +10,11 @@ use crate::rows::{rows, tail_words};
 use flashd_spec::numerics::Numerics;
 
 /// Queries, each as the dot products of its keys.
-struct Queries<'a, Q> {
+struct DotQueries<'a, Q> {
     queries: &'a [Q],
 }
 
-impl<Q: AsRef<[f64]>> Visit for Queries<'_, Q> {
+impl<Q: AsRef<[f64]>> Visit for DotQueries<'_, Q> {
     type Output = Vec<Vec<Step>>;
 
     fn visit<R, L>(self, _: &Model, recurrence: &R, _: &L, _: Carriers) -> Self::Output
@@ -74,7 +74,7 @@ impl Model {
 
     /// The steps of queries whose keys have these dot products, without biases and with FA2's sums.
     pub fn scalar_steps<Q: AsRef<[f64]>>(&self, queries: &[Q]) -> Vec<Vec<Step>> {
-        self.with_core(Queries { queries }, Carriers::Fastest)
+        self.with_core(DotQueries { queries }, Carriers::Fastest)
     }
 
     /// FLASH-D's tables at each `x = s - L` with FL fraction bits: the lanes' factor as a step records it, and the growth of L in the

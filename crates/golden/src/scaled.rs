@@ -38,19 +38,19 @@ pub(crate) struct ScaledUnit {
     /// Elements of the keys.
     k: Vec<i32>,
     scales: Vec<VectorScale>,
-    rule: Rule,
+    rule: ScoreRule,
 }
 
 /// Converts a dot product to the score.
 #[derive(Clone, Copy)]
-struct Rule {
+struct ScoreRule {
     most: i32,
     left: u32,
     /// A score beyond the limit.
     beyond: i64,
 }
 
-impl Rule {
+impl ScoreRule {
     fn score(&self, dot: i32, q: VectorScale, k: VectorScale) -> f64 {
         let right = (self.most - q.exponent - k.exponent).clamp(0, 62);
         let moved = (i64::from(dot) * multiplier(q, k)) << self.left;
@@ -69,7 +69,7 @@ impl ScaledUnit {
             words,
             k: k.chunks(words).flat_map(|row| row[..d].iter().map(element)).collect(),
             scales: k.chunks(words).map(|row| VectorScale::in_words(&row[d..])).collect(),
-            rule: Rule { most, left, beyond: Score::new(n).limit() + 1 },
+            rule: ScoreRule { most, left, beyond: Score::new(n).limit() + 1 },
         }
     }
 }

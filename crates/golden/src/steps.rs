@@ -63,7 +63,7 @@ const NOTHING: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Mas
 /// A core's model between two steps.
 pub struct Stepper {
     model: Model,
-    core: Box<dyn AnyCore>,
+    core: Box<dyn AnyStepper>,
     query: Option<Vec<u64>>,
     /// The last step reads its value, which has not come.
     due: bool,
@@ -231,7 +231,7 @@ fn within(what: &'static str, words: &[u64], bits: u32) -> Result<(), StepError>
 }
 
 /// A core of any kind, with a query in progress.
-trait AnyCore: Send {
+trait AnyStepper: Send {
     fn begin(&mut self, v_exponent: u64, special: bool);
     fn restore(&mut self, partial: &PartialState) -> Step;
     fn key(&mut self, key: KeyScore, special: bool, saturated: bool) -> Step;
@@ -241,11 +241,11 @@ trait AnyCore: Send {
     fn result(&self) -> QueryResult;
 }
 
-/// A visitor that makes a [`Core`] with its own recurrence and lanes.
+/// A visitor that makes a [`TypedStepper`] with its own recurrence and lanes.
 struct Own;
 
 impl Visit for Own {
-    type Output = Box<dyn AnyCore>;
+    type Output = Box<dyn AnyStepper>;
 
     fn visit<R, L>(self, model: &Model, recurrence: &R, lanes: &L, _: Carriers) -> Self::Output
     where
@@ -253,7 +253,7 @@ impl Visit for Own {
         L: Lanes,
     {
         let config = model.config();
-        Box::new(Core {
+        Box::new(TypedStepper {
             format: config.formats().o,
             partial: config.partial,
             recurrence: recurrence.clone(),
@@ -268,7 +268,7 @@ impl Visit for Own {
     }
 }
 
-struct Core<R: Recurrence, L: Lanes> {
+struct TypedStepper<R: Recurrence, L: Lanes> {
     format: Format,
     partial: bool,
     recurrence: R,
@@ -284,7 +284,7 @@ struct Core<R: Recurrence, L: Lanes> {
     result: QueryResult,
 }
 
-impl<R, L> AnyCore for Core<R, L>
+impl<R, L> AnyStepper for TypedStepper<R, L>
 where
     R: Recurrence<Op = L::Op, Ending = L::Ending>,
     L: Lanes,

@@ -4,17 +4,17 @@ use crate::checkpoint::Config;
 use crate::error::LlmError;
 use crate::products::dot;
 use flashd_golden::{Action, Model};
-use flashd_simulator::{Reference, Scenario, prepare};
+use flashd_simulator::{ExactResults, Scenario, prepare};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Scale};
-use flashd_workload::{Attention as Head, Bias, Rounding, Scaling, ScoreScale, TensorScale, Visible};
+use flashd_workload::{Attention as Head, Bias, FormatRounding, Scaling, ScoreScale, TensorScale, Visible};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// One position of one layer: the queries of all heads, keys and values of all positions up to this one.
 #[derive(Clone, Copy, Debug)]
-pub struct Heads<'a> {
+pub struct LayerPosition<'a> {
     /// The layer.
     pub layer: usize,
     /// Length of a head's vectors.
@@ -27,7 +27,7 @@ pub struct Heads<'a> {
     pub values: &'a [Vec<f32>],
 }
 
-impl<'a> Heads<'a> {
+impl<'a> LayerPosition<'a> {
     /// Query heads.
     pub fn len(&self) -> usize {
         self.q.len() / self.size
@@ -46,16 +46,16 @@ impl<'a> Heads<'a> {
 }
 
 /// Computes attention for a [`Runner`](crate::Runner).
-pub trait Attention {
+pub trait AttentionBackend {
     /// The outputs of all heads, `[heads, size]`, to `out`.
-    fn attend(&mut self, heads: Heads, out: &mut [f32]);
+    fn attend(&mut self, heads: LayerPosition, out: &mut [f32]);
 
     /// A new sequence begins.
     fn reset(&mut self) {}
 }
 
-impl<A: Attention + ?Sized> Attention for &mut A {
-    fn attend(&mut self, heads: Heads, out: &mut [f32]) {
+impl<A: AttentionBackend + ?Sized> AttentionBackend for &mut A {
+    fn attend(&mut self, heads: LayerPosition, out: &mut [f32]) {
         (**self).attend(heads, out);
     }
 
@@ -68,8 +68,8 @@ impl<A: Attention + ?Sized> Attention for &mut A {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct F32Attention;
 
-impl Attention for F32Attention {
-    fn attend(&mut self, heads: Heads, out: &mut [f32]) {
+impl AttentionBackend for F32Attention {
+    fn attend(&mut self, heads: LayerPosition, out: &mut [f32]) {
         let root = (heads.size as f32).sqrt();
         for (head, out) in out.chunks_exact_mut(heads.size).enumerate() {
             let (q, k, v) = heads.head(head);
@@ -98,8 +98,8 @@ impl RecordHeads {
     }
 }
 
-impl Attention for RecordHeads {
-    fn attend(&mut self, heads: Heads, out: &mut [f32]) {
+impl AttentionBackend for RecordHeads {
+    fn attend(&mut self, heads: LayerPosition, out: &mut [f32]) {
         let empty = Head::new(heads.size, vec![], vec![], vec![]);
         let recorded = self.layers.entry(heads.layer).or_insert_with(|| vec![empty; heads.len()]);
         for (i, head) in recorded.iter_mut().enumerate() {
@@ -121,7 +121,7 @@ impl Attention for RecordHeads {
 
 /// Steps of a core, and its held steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Held {
+pub struct Holds {
     /// Pairs of a query and a key.
     pub steps: u64,
     /// Steps that left the output as it was and read no value.
@@ -140,7 +140,7 @@ pub struct CoreAttention {
     /// By layer and head.
     heads: Vec<Vec<HeadState>>,
     /// By layer.
-    held: Vec<Held>,
+    held: Vec<Holds>,
 }
 
 /// One head's scaling, and its keys and values as the core has them.
@@ -194,17 +194,17 @@ impl CoreAttention {
                 .entry(shift)
                 .or_insert_with(|| Model::new(&CoreConfig { score_shift: Some(shift), ..core.clone() }));
         }
-        Ok(CoreAttention { config: core.clone(), models, heads, held: vec![Held::default(); model.layers] })
+        Ok(CoreAttention { config: core.clone(), models, heads, held: vec![Holds::default(); model.layers] })
     }
 
     /// Steps and holds of every layer, all sequences together.
-    pub fn held(&self) -> &[Held] {
+    pub fn held(&self) -> &[Holds] {
         &self.held
     }
 
     /// Resets the counts.
     pub fn clear_held(&mut self) {
-        self.held.fill(Held::default());
+        self.held.fill(Holds::default());
     }
 }
 
@@ -220,7 +220,7 @@ fn scaling(core: &CoreConfig, head: &Head) -> Result<HeadState, LlmError> {
         tensor_scale: TensorScale::Auto,
         scale_rule: Default::default(),
     };
-    let prepared = prepare(core, &scenario, &Reference::new(&scenario));
+    let prepared = prepare(core, &scenario, &ExactResults::new(&scenario));
     let scaling = prepared.map_err(|e| LlmError::Core(e.to_string()))?.scaling;
     Ok(HeadState { scaling, k: Vec::new(), v: Vec::new() })
 }
@@ -233,12 +233,12 @@ impl HeadState {
         size: usize,
         (q, k, v): (&[f32], &[f32], &[f32]),
         out: &mut [f32],
-    ) -> Held {
+    ) -> Holds {
         let (formats, lengths) = (core.formats(), core.lengths());
         let scaling = self.scaling;
         let factors = scaling.factors();
         let rounded = |x: &[f32], format: Format, d: usize, scale: &dyn Fn(f32) -> f64| -> Vec<u64> {
-            let rounding = Rounding::new(format);
+            let rounding = FormatRounding::new(format);
             let row = |row: &[f32]| -> Vec<u64> {
                 let mut bits: Vec<u64> = row.iter().map(|&x| rounding.bits(scale(x))).collect();
                 bits.resize(d, 0);
@@ -251,7 +251,7 @@ impl HeadState {
         self.v.extend(rounded(&v[seen..], formats.v, lengths.v, &|x| factors.v(x)));
         let q = rounded(q, formats.q, lengths.k, &|x| factors.q(x));
         let keys = k.len() / size;
-        let mut held = Held::default();
+        let mut held = Holds::default();
         for result in model.run(flashd_golden::Head::new(&q, &self.k, &self.v, &[keys]).with_steps()) {
             out.iter_mut()
                 .zip(&result.o)
@@ -263,15 +263,15 @@ impl HeadState {
     }
 }
 
-impl Attention for CoreAttention {
-    fn attend(&mut self, heads: Heads, out: &mut [f32]) {
+impl AttentionBackend for CoreAttention {
+    fn attend(&mut self, heads: LayerPosition, out: &mut [f32]) {
         let CoreAttention { config, models, heads: states, held } = self;
         let one = |(i, (state, out)): (usize, (&mut HeadState, &mut [f32]))| {
             let model = &models[&state.scaling.score_shift];
             state.attend((config, model), heads.size, heads.head(i), out)
         };
         let states = states[heads.layer].par_iter_mut();
-        let counted: Vec<Held> =
+        let counted: Vec<Holds> =
             states.zip(out.par_chunks_exact_mut(heads.size)).enumerate().map(one).collect();
         for one in counted {
             held[heads.layer].steps += one.steps;

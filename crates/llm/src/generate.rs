@@ -1,6 +1,6 @@
 //! Greedy decoding, perplexity, and two runs side by side.
 
-use crate::attention::Attention;
+use crate::attention::AttentionBackend;
 use crate::runner::Runner;
 use crate::tokenizer::BOS;
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub struct Generation {
 /// Decodes greedily: the prompt's tokens are given, then the one with the largest logit is chosen, the first of
 /// equals. Takes `steps` positions at most, prompt included, and no more than the model's context. `progress` hears of
 /// each.
-pub fn generate<A: Attention>(
+pub fn generate<A: AttentionBackend>(
     runner: &mut Runner<A>,
     prompt: &[usize],
     steps: usize,
@@ -59,7 +59,7 @@ pub struct Perplexity {
 /// Perplexity on a text of tokens that begins with [`BOS`], in f64 from the logits. A text longer than the context
 /// is cut into pieces that each begin with [`BOS`] and share no token. None for a text without a token to predict.
 /// `progress` hears of each position.
-pub fn perplexity<A: Attention>(
+pub fn perplexity<A: AttentionBackend>(
     runner: &mut Runner<A>,
     tokens: &[usize],
     progress: &mut dyn FnMut(),
@@ -93,7 +93,7 @@ pub struct Comparison {
     /// Positions with the same tokens up to and including them.
     pub common: usize,
     /// Where the tokens chosen differ first.
-    pub difference: Option<Difference>,
+    pub difference: Option<TokenDifference>,
     /// Largest difference of two logits over the common positions.
     pub max_logit_error: f64,
     /// Mean difference.
@@ -102,7 +102,7 @@ pub struct Comparison {
 
 /// Two different choices after the same tokens.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Difference {
+pub struct TokenDifference {
     /// Position of the last common token.
     pub position: usize,
     /// The reference's choice.
@@ -134,7 +134,7 @@ pub fn compare(reference: &Generation, other: &Generation) -> Comparison {
         let (a, b) = (&reference.logits[position], &other.logits[position]);
         let (first, second) = (largest(a), largest(b));
         let gap = |x: &[f32], i: usize, j: usize| f64::from(x[i]) - f64::from(x[j]);
-        Difference {
+        TokenDifference {
             position,
             reference: first,
             other: second,

@@ -1,11 +1,11 @@
 //! Small language models, with the attention done by a core.
 //!
 //! A [`Runner`] computes the logits of a [`Checkpoint`] (a llama2.c file) token by token in f32, and leaves the attention to an
-//! [`Attention`]: in f32 ([`F32Attention`]), or by the bit-exact model of a core ([`CoreAttention`]). A [`Tokenizer`] turns text into
+//! [`AttentionBackend`]: in f32 ([`F32Attention`]), or by the bit-exact model of a core ([`CoreAttention`]). A [`Tokenizer`] turns text into
 //! tokens and back; [`generate`] decodes greedily, [`perplexity`] measures, [`compare`] compares two runs.
 //!
 //! ```
-//! use flashd_llm::{Attention, Config, CoreAttention, Heads, LlmError, RecordHeads};
+//! use flashd_llm::{AttentionBackend, Config, CoreAttention, LayerPosition, LlmError, RecordHeads};
 //! use flashd_spec::config::{CoreConfig, Design};
 //! use flashd_spec::format::Format;
 //!
@@ -13,7 +13,7 @@
 //! let model = Config { dim: 2, hidden: 2, layers, heads, kv_heads, vocab, context, shared_classifier: true };
 //! // The second position of the only layer, where both keys have the same score.
 //! let (keys, values) = (&[vec![1.0; 4]], &[vec![1.0, 2.0, 3.0, 4.0]]);
-//! let heads = Heads { layer: 0, size: 2, q: &[1.0, 0.0], keys, values };
+//! let heads = LayerPosition { layer: 0, size: 2, q: &[1.0, 0.0], keys, values };
 //! let (mut f32, mut by_core) = ([0.0; 2], [0.0; 2]);
 //! let mut recorded = RecordHeads::default();
 //! recorded.attend(heads, &mut f32);
@@ -40,6 +40,6 @@ pub use tokenizer::{BOS, Tokenizer};
 // The model.
 pub use runner::Runner;
 // Implementations of its attention.
-pub use attention::{Attention, CoreAttention, F32Attention, Heads, Held, RecordHeads};
+pub use attention::{AttentionBackend, CoreAttention, F32Attention, Holds, LayerPosition, RecordHeads};
 // Generation and comparison.
-pub use generate::{Comparison, Difference, Generation, Perplexity, compare, generate, perplexity};
+pub use generate::{Comparison, Generation, Perplexity, TokenDifference, compare, generate, perplexity};

@@ -1,6 +1,6 @@
 //! The transformer in f32, one token at a time.
 
-use crate::attention::{Attention, Heads};
+use crate::attention::{AttentionBackend, LayerPosition};
 use crate::checkpoint::Checkpoint;
 use crate::products::dot;
 
@@ -11,7 +11,7 @@ const NORM_EPSILON: f32 = 1e-5;
 
 /// Keys and values of one layer so far.
 #[derive(Clone, Debug)]
-struct Cache {
+struct KvCache {
     /// By kv head, `[position, head_size]`.
     keys: Vec<Vec<f32>>,
     values: Vec<Vec<f32>>,
@@ -21,17 +21,17 @@ struct Cache {
 pub struct Runner<'a, A> {
     model: &'a Checkpoint,
     attention: A,
-    cache: Vec<Cache>,
+    cache: Vec<KvCache>,
     position: usize,
     logits: Vec<f32>,
 }
 
-impl<'a, A: Attention> Runner<'a, A> {
+impl<'a, A: AttentionBackend> Runner<'a, A> {
     /// A model at the start of a sequence.
     pub fn new(model: &'a Checkpoint, attention: A) -> Runner<'a, A> {
         let config = &model.config;
         let empty = vec![Vec::new(); config.kv_heads];
-        let cache = vec![Cache { keys: empty.clone(), values: empty }; config.layers];
+        let cache = vec![KvCache { keys: empty.clone(), values: empty }; config.layers];
         Runner { model, attention, cache, position: 0, logits: vec![0.0; config.vocab] }
     }
 
@@ -98,7 +98,8 @@ impl<'a, A: Attention> Runner<'a, A> {
             for (rows, new) in [(&mut cache.keys, &k), (&mut cache.values, &v)] {
                 rows.iter_mut().zip(new.chunks_exact(c.head_size())).for_each(|(rows, row)| rows.extend(row));
             }
-            let heads = Heads { layer, size: c.head_size(), q: &q, keys: &cache.keys, values: &cache.values };
+            let heads =
+                LayerPosition { layer, size: c.head_size(), q: &q, keys: &cache.keys, values: &cache.values };
             let mut out = vec![0.0; dim];
             self.attention.attend(heads, &mut out);
             add(&mut x, &multiply(&m.wo[layer * dim * dim..][..dim * dim], &out));

@@ -110,12 +110,12 @@ impl Tokenizer {
             let halves = (token[left]?, token.get(right).copied().flatten()?);
             let piece = [self.pieces[halves.0].as_slice(), &self.pieces[halves.1]].concat();
             let id = *self.ids.get(&piece)?;
-            Some(Pair { score: self.scores[id], left, right, halves, id })
+            Some(TokenPair { score: self.scores[id], left, right, halves, id })
         };
         for i in 0..n {
             pairs.extend(find(i, i + 1, &token));
         }
-        while let Some(Pair { left, right, halves, id, .. }) = pairs.pop() {
+        while let Some(TokenPair { left, right, halves, id, .. }) = pairs.pop() {
             let current =
                 token[left] == Some(halves.0) && token[right] == Some(halves.1) && next[left] == right;
             if !current {
@@ -177,7 +177,7 @@ fn take(rest: &mut &[u8]) -> Option<[u8; 4]> {
 }
 
 /// Two neighbours that form a token.
-struct Pair {
+struct TokenPair {
     score: f32,
     left: usize,
     right: usize,
@@ -185,23 +185,23 @@ struct Pair {
     id: usize,
 }
 
-impl Ord for Pair {
-    fn cmp(&self, other: &Pair) -> Ordering {
+impl Ord for TokenPair {
+    fn cmp(&self, other: &TokenPair) -> Ordering {
         // Adding 0 makes -0 and 0 equal, as they are in a comparison of floats.
         (self.score + 0.0).total_cmp(&(other.score + 0.0)).then(other.left.cmp(&self.left))
     }
 }
 
-impl PartialOrd for Pair {
-    fn partial_cmp(&self, other: &Pair) -> Option<Ordering> {
+impl PartialOrd for TokenPair {
+    fn partial_cmp(&self, other: &TokenPair) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Pair {
-    fn eq(&self, other: &Pair) -> bool {
+impl PartialEq for TokenPair {
+    fn eq(&self, other: &TokenPair) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Pair {}
+impl Eq for TokenPair {}

@@ -7,7 +7,7 @@
 //! ```
 
 use flashd_ppa::liberty::{Direction, Library};
-use flashd_ppa::netlist::{Netlist, OPEN, Port, Simulation};
+use flashd_ppa::netlist::{Netlist, NetlistPort, OPEN, Simulation};
 use flashd_ppa::power::{Activity, PowerOptions, PowerReport, simulate, warm_up};
 use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Tools, part};
 use flashd_spec::config::CoreConfig;
@@ -75,7 +75,7 @@ fn run(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
 }
 
 /// The inputs that the bench drives row by row, most significant first.
-fn driven(netlist: &Netlist) -> impl DoubleEndedIterator<Item = &Port> {
+fn driven(netlist: &Netlist) -> impl DoubleEndedIterator<Item = &NetlistPort> {
     netlist.ports.iter().filter(|port| port.is_input && Some(port.nets[0]) != netlist.clock)
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// Function of a part of a core, by which area and power are added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Part {
+pub enum CorePart {
     /// Products and adder tree.
     DotProduct,
     /// FLASH-D's weight unit; FA2's maximum, exponential and running sum.
@@ -22,24 +22,29 @@ pub enum Part {
     Control,
 }
 
-impl Part {
+impl CorePart {
     /// All of them, in the order of a report.
-    pub const ALL: [Part; 5] =
-        [Part::DotProduct, Part::Weight, Part::OutputUpdate, Part::Division, Part::Control];
+    pub const ALL: [CorePart; 5] = [
+        CorePart::DotProduct,
+        CorePart::Weight,
+        CorePart::OutputUpdate,
+        CorePart::Division,
+        CorePart::Control,
+    ];
 
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Part::DotProduct => "dot product",
-            Part::Weight => "score, weight, sum",
-            Part::OutputUpdate => "output update",
-            Part::Division => "division",
-            Part::Control => "query register, control",
+            CorePart::DotProduct => "dot product",
+            CorePart::Weight => "score, weight, sum",
+            CorePart::OutputUpdate => "output update",
+            CorePart::Division => "division",
+            CorePart::Control => "query register, control",
         }
     }
 
     /// This part's share of figures by function, 0 if it has none.
-    pub fn of(self, values: &[(Part, f64)]) -> f64 {
+    pub fn of(self, values: &[(CorePart, f64)]) -> f64 {
         // Not `sum`, which is -0 of nothing.
         values.iter().filter(|(part, _)| *part == self).fold(0.0, |sum, (_, value)| sum + value)
     }
@@ -61,7 +66,7 @@ pub struct AreaFigures {
     /// Area of the flip-flops, um2.
     pub flip_flop_area: f64,
     /// By function, um2; adds up to `total`. Empty for a core whose hierarchy was dissolved.
-    pub by_part: Vec<(Part, f64)>,
+    pub by_part: Vec<(CorePart, f64)>,
     /// Distinct modules, largest total first.
     pub by_module: Vec<ModuleArea>,
 }
@@ -131,7 +136,7 @@ pub struct PowerFigures {
     /// Sum of the above, mW.
     pub total: f64,
     /// By function, mW; adds up to `total`.
-    pub by_part: Vec<(Part, f64)>,
+    pub by_part: Vec<(CorePart, f64)>,
     /// Toggles per net and cycle.
     pub activity: f64,
     /// The netlist's outputs agreed with the bit-exact model in this many comparisons.
@@ -160,7 +165,7 @@ pub struct GlitchFigures {
     /// Sum of the above, mW.
     pub total: f64,
     /// By function, mW; adds up to `total`.
-    pub by_part: Vec<(Part, f64)>,
+    pub by_part: Vec<(CorePart, f64)>,
     /// Toggles per net and cycle.
     pub activity: f64,
     /// `total` of the same cycles without delays, mW.
@@ -215,7 +220,7 @@ impl PowerFigures {
 
 /// Tools, library and options of the figures. Cores are compared only if all of them agree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct FiguresRun {
     /// Version of this program.
     pub flashd: String,
     /// Version of Yosys.
@@ -287,12 +292,12 @@ pub struct FailedCore {
     /// Why there are no figures.
     pub error: String,
     /// Tools, library and options.
-    pub run: Run,
+    pub run: FiguresRun,
 }
 
 /// Results of one run, or of several joined: in JSON one list, in which a core without figures has an `error`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "Vec<Entry>", into = "Vec<Entry>")]
+#[serde(from = "Vec<FiguresEntry>", into = "Vec<FiguresEntry>")]
 pub struct Measurements {
     /// Cores with figures.
     pub cores: Vec<CoreFigures>,
@@ -303,39 +308,39 @@ pub struct Measurements {
 /// One element of the list.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Entry {
+enum FiguresEntry {
     Core(Box<CoreFigures>),
     Failed(Box<FailedCore>),
 }
 
-impl<'de> Deserialize<'de> for Entry {
+impl<'de> Deserialize<'de> for FiguresEntry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;
         let entry = match value.get("error") {
-            Some(_) => serde_json::from_value(value).map(|failed| Entry::Failed(Box::new(failed))),
-            None => serde_json::from_value(value).map(|core| Entry::Core(Box::new(core))),
+            Some(_) => serde_json::from_value(value).map(|failed| FiguresEntry::Failed(Box::new(failed))),
+            None => serde_json::from_value(value).map(|core| FiguresEntry::Core(Box::new(core))),
         };
         entry.map_err(D::Error::custom)
     }
 }
 
-impl From<Vec<Entry>> for Measurements {
-    fn from(entries: Vec<Entry>) -> Self {
+impl From<Vec<FiguresEntry>> for Measurements {
+    fn from(entries: Vec<FiguresEntry>) -> Self {
         let mut all = Measurements::default();
         for entry in entries {
             match entry {
-                Entry::Core(core) => all.cores.push(*core),
-                Entry::Failed(failed) => all.failed.push(*failed),
+                FiguresEntry::Core(core) => all.cores.push(*core),
+                FiguresEntry::Failed(failed) => all.failed.push(*failed),
             }
         }
         all
     }
 }
 
-impl From<Measurements> for Vec<Entry> {
+impl From<Measurements> for Vec<FiguresEntry> {
     fn from(all: Measurements) -> Self {
-        let cores = all.cores.into_iter().map(|core| Entry::Core(Box::new(core)));
-        cores.chain(all.failed.into_iter().map(|failed| Entry::Failed(Box::new(failed)))).collect()
+        let cores = all.cores.into_iter().map(|core| FiguresEntry::Core(Box::new(core)));
+        cores.chain(all.failed.into_iter().map(|failed| FiguresEntry::Failed(Box::new(failed)))).collect()
     }
 }
 
@@ -358,7 +363,7 @@ pub struct CoreFigures {
     /// Power, if asked for.
     pub power: Option<PowerFigures>,
     /// Tools, library and options.
-    pub run: Run,
+    pub run: FiguresRun,
 }
 
 impl CoreFigures {

@@ -4,7 +4,7 @@
 //! are several memories, one after another under the same code.
 
 use crate::CompileError;
-use crate::engine::{Backend, Program};
+use crate::engine::{Backend, SharedProgram};
 use crate::memory::Memory;
 use crate::native::LANES;
 use flashd_hwmodel::rtl::{Design, PortPlace, Watched};
@@ -30,7 +30,7 @@ use flashd_hwmodel::rtl::{Design, PortPlace, Watched};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Batch {
-    program: Program,
+    program: SharedProgram,
     /// One for each vector of runs.
     memories: Vec<Memory>,
     runs: usize,
@@ -51,7 +51,7 @@ impl Batch {
     /// # Errors
     /// If logic depends on itself.
     pub fn with_backend(design: &Design, runs: usize, backend: Backend) -> Result<Batch, CompileError> {
-        let program = Program::new(design, backend, LANES, &|_, steps| steps)?;
+        let program = SharedProgram::new(design, backend, LANES, &|_, steps| steps)?;
         let lanes = program.layout.lanes;
         let memories = (0..runs.div_ceil(lanes)).map(|_| Memory::of(&program.content)).collect();
         Ok(Batch { program, memories, runs, lanes })

@@ -2,7 +2,7 @@
 
 use crate::CompileError;
 use crate::interpret::Interpreter;
-use crate::layout::Layout;
+use crate::layout::MemoryLayout;
 use crate::memory::Memory;
 use crate::native::{self, Native};
 use crate::network::Recorded;
@@ -67,38 +67,38 @@ impl Engine {
 /// A design that runs. A cycle is [`Compiled::settle`] while the clock is low and [`Compiled::clock`] at its rising edge, as in
 /// [`Circuit`](flashd_hwmodel::rtl::Circuit); every net has the same value as there at the same moment.
 pub struct Compiled {
-    program: Arc<Program>,
+    program: Arc<SharedProgram>,
     memory: Memory,
 }
 
 /// The part that all runs of a design share.
-pub(crate) struct Program {
-    pub(crate) layout: Layout,
+pub(crate) struct SharedProgram {
+    pub(crate) layout: MemoryLayout,
     pub(crate) engine: Engine,
     /// Memory before the first cycle.
     pub(crate) content: Vec<u32>,
 }
 
-impl Program {
+impl SharedProgram {
     /// Compiles a design for a vector of `lanes` runs; the interpreter has one.
     pub(crate) fn new(
         design: &Design,
         backend: Backend,
         lanes: u32,
         changed: Recorded<'_>,
-    ) -> Result<Program, CompileError> {
+    ) -> Result<SharedProgram, CompileError> {
         let plan = Plan::of(design, changed)?;
         let mut content = plan.fresh(lanes as usize);
         let native = match backend {
             Backend::Native => Native::new(&plan, &mut content, lanes),
             Backend::Interpreter => None,
         };
-        let mut layout = Layout::of(design, &plan, lanes as usize);
+        let mut layout = MemoryLayout::of(design, &plan, lanes as usize);
         let engine = native.map(Engine::Native).unwrap_or_else(|| {
-            (content, layout) = (plan.fresh(1), Layout::of(design, &plan, 1));
+            (content, layout) = (plan.fresh(1), MemoryLayout::of(design, &plan, 1));
             Engine::Interpreter(Interpreter::new(plan))
         });
-        Ok(Program { layout, engine, content })
+        Ok(SharedProgram { layout, engine, content })
     }
 }
 
@@ -128,7 +128,7 @@ impl Compiled {
         backend: Backend,
         changed: &dyn Fn(usize, Steps) -> Steps,
     ) -> Result<Compiled, CompileError> {
-        let program = Program::new(design, backend, 1, changed)?;
+        let program = SharedProgram::new(design, backend, 1, changed)?;
         Ok(Compiled { memory: Memory::of(&program.content), program: Arc::new(program) })
     }
 

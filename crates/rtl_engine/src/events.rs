@@ -19,7 +19,7 @@ const WORTH: usize = 24;
 
 /// Event flags, and the event mask of each word of memory.
 #[derive(Default)]
-pub(crate) struct Events {
+pub(crate) struct EventFlags {
     /// The words of the flags.
     pub(crate) flags: Vec<u32>,
     known: FxHashMap<(Option<Enable>, Option<u32>), u32>,
@@ -28,7 +28,7 @@ pub(crate) struct Events {
     of_word: FxHashMap<u32, usize>,
 }
 
-impl Events {
+impl EventFlags {
     fn mask(&mut self, flags: Vec<u32>) -> usize {
         if self.masks.is_empty() {
             self.masks.push(Vec::new());

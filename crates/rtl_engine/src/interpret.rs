@@ -1,6 +1,6 @@
 //! Interprets jobs: plain Rust over blocks of elements, which the compiler vectorises.
 
-use crate::job::{IdleGating, Job, Snapshot, Source, Task};
+use crate::job::{IdleGating, Job, JobInput, Snapshot, Task};
 use crate::memory::{BLOCK, Block, Memory, words};
 use crate::plan::Plan;
 use crate::register::{DataInput, RegisterGroup};
@@ -129,7 +129,7 @@ fn run(job: &Job, memory: &mut [u32], values: &mut [Block]) {
 }
 
 #[inline(always)]
-fn load<const N: usize>(source: Source, width: u32, first: usize, memory: &[u32], to: &mut Block) {
+fn load<const N: usize>(source: JobInput, width: u32, first: usize, memory: &[u32], to: &mut Block) {
     let wide = words(width) == 2;
     let number = |at: usize| match (width, wide) {
         (1, _) => u64::from(memory[at] & 1),
@@ -137,8 +137,8 @@ fn load<const N: usize>(source: Source, width: u32, first: usize, memory: &[u32]
         (_, true) => u64::from(memory[at]) | u64::from(memory[at + 1]) << 32,
     };
     match source {
-        Source::Broadcast(at) => to[..N].fill(number(at as usize)),
-        Source::Vector(at) => {
+        JobInput::Broadcast(at) => to[..N].fill(number(at as usize)),
+        JobInput::Vector(at) => {
             let size = words(width) as usize;
             (0..N).for_each(|i| to[i] = number(at as usize + (first + i) * size));
         }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 /// Where an input of a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum JobInput {
     /// One word for all elements.
     Broadcast(u32),
     /// Words of the elements one after another.
@@ -19,7 +19,7 @@ pub(crate) enum Source {
 pub(crate) struct Job {
     /// Inputs are numbered by their places in `sources`.
     pub(crate) steps: Steps,
-    pub(crate) sources: Vec<Source>,
+    pub(crate) sources: Vec<JobInput>,
     /// The words of the first element's outputs; the other elements follow.
     pub(crate) outputs: Vec<u32>,
     pub(crate) elements: u32,
@@ -90,8 +90,8 @@ impl Job {
     /// The first words of an input of all elements.
     pub(crate) fn read(&self, place: usize) -> impl Iterator<Item = u32> + use<> {
         let (at, step, count) = match self.sources[place] {
-            Source::Broadcast(at) => (at, 0, 1),
-            Source::Vector(at) => (at, words(self.width(place)), self.elements),
+            JobInput::Broadcast(at) => (at, 0, 1),
+            JobInput::Vector(at) => (at, words(self.width(place)), self.elements),
         };
         (0..count).map(move |i| at + i * step)
     }
@@ -108,8 +108,8 @@ impl Job {
         let mut result = None;
         for part in 0..parts {
             sources.extend(self.sources.iter().zip(&widths).map(|(source, &width)| match *source {
-                Source::Broadcast(at) => Source::Broadcast(at),
-                Source::Vector(at) => Source::Vector(at + part * count * words(width)),
+                JobInput::Broadcast(at) => JobInput::Broadcast(at),
+                JobInput::Vector(at) => JobInput::Vector(at + part * count * words(width)),
             }));
             let outputs = append(&mut builder, &self.steps, |builder, place, width| {
                 builder.input(part * inputs + place, width)

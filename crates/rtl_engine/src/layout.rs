@@ -39,17 +39,17 @@ impl PortWords {
 }
 
 /// The first words of ports and nets.
-struct Places {
+struct FirstWords {
     ports: Vec<PortWords>,
     nets: Vec<u32>,
 }
 
 /// How the memory of a design is read and written.
-pub(crate) struct Layout {
+pub(crate) struct MemoryLayout {
     pub(crate) name: String,
     by_name: FxHashMap<String, usize>,
     /// Before and after the buffers are [swapped](Memory::swapped).
-    places: [Places; 2],
+    places: [FirstWords; 2],
     widths: Vec<u32>,
     /// Runs in a vector: memory has as many copies of each word.
     pub(crate) lanes: usize,
@@ -58,8 +58,8 @@ pub(crate) struct Layout {
 /// The net of the clock's level.
 const CLOCK: u32 = 0;
 
-impl Layout {
-    pub(crate) fn of(design: &Design, plan: &Plan, lanes: usize) -> Layout {
+impl MemoryLayout {
+    pub(crate) fn of(design: &Design, plan: &Plan, lanes: usize) -> MemoryLayout {
         let places = [false, true].map(|swapped| {
             let nets: Vec<u32> =
                 plan.places.iter().map(|&place| plan.place(place, swapped) * lanes as u32).collect();
@@ -67,10 +67,10 @@ impl Layout {
                 let places = port.nets.iter().map(|&net| nets[net as usize]).collect();
                 PortWords::of(&port.name, (port.output, port.width), places, lanes)
             });
-            Places { ports: ports.collect(), nets }
+            FirstWords { ports: ports.collect(), nets }
         });
         let names = design.ports.iter().enumerate();
-        Layout {
+        MemoryLayout {
             name: design.name.clone(),
             by_name: names.map(|(i, port)| (port.name.clone(), i)).collect(),
             places,
@@ -83,7 +83,7 @@ impl Layout {
         self.by_name.get(name).copied().map(PortPlace)
     }
 
-    fn places(&self, memory: &Memory) -> &Places {
+    fn places(&self, memory: &Memory) -> &FirstWords {
         &self.places[usize::from(memory.swapped)]
     }
 
@@ -122,7 +122,8 @@ impl Layout {
             }
             return;
         }
-        let each = places.iter().zip(values).map(|(&place, value)| (Layout::at(place, *width, run), value));
+        let each =
+            places.iter().zip(values).map(|(&place, value)| (MemoryLayout::at(place, *width, run), value));
         match width {
             1 => each.for_each(|(at, value)| memory[at] = mask(value)),
             2..=32 => each.for_each(|(at, value)| memory[at] = value as u32),
@@ -161,7 +162,7 @@ impl Layout {
 
     #[inline(always)]
     fn get(memory: &[u32], run: usize, place: u32, width: u32) -> u64 {
-        let at = Layout::at(place, width, run);
+        let at = MemoryLayout::at(place, width, run);
         match width {
             1 => (memory[at] & 1).into(),
             2..=32 => memory[at].into(),
@@ -177,7 +178,7 @@ impl Layout {
     ) -> impl Iterator<Item = u64> + 'a {
         let PortWords { width, places, .. } = &self.places(memory).ports[port.0];
         let memory: &[u32] = memory;
-        places.iter().map(move |&place| Layout::get(memory, run, place, *width))
+        places.iter().map(move |&place| MemoryLayout::get(memory, run, place, *width))
     }
 
     /// Appends the words of a port.
@@ -199,12 +200,12 @@ impl Layout {
         match width {
             1 => words.for_each(|(to, &word)| *to = (word & 1).into()),
             2..=32 => words.for_each(|(to, &word)| *to = word.into()),
-            _ => (0..to.len()).for_each(|run| to[run] = Layout::get(memory, run, places[0], *width)),
+            _ => (0..to.len()).for_each(|run| to[run] = MemoryLayout::get(memory, run, places[0], *width)),
         }
     }
 
     pub(crate) fn value(&self, memory: &Memory, run: usize, net: u32) -> u64 {
-        Layout::get(memory, run, self.places(memory).nets[net as usize], self.widths[net as usize])
+        MemoryLayout::get(memory, run, self.places(memory).nets[net as usize], self.widths[net as usize])
     }
 
     /// The values of some nets.
@@ -212,13 +213,13 @@ impl Layout {
         let places = &self.places(memory).nets;
         let memory: &[u32] = memory;
         for (to, &net) in to.iter_mut().zip(nets) {
-            *to = Layout::get(memory, 0, places[net as usize], self.widths[net as usize]);
+            *to = MemoryLayout::get(memory, 0, places[net as usize], self.widths[net as usize]);
         }
     }
 
     /// The clock's level, in all runs.
     pub(crate) fn set_clock(&self, memory: &mut Memory, high: bool) {
-        let at = Layout::at(self.places(memory).nets[CLOCK as usize], 1, 0);
+        let at = MemoryLayout::at(self.places(memory).nets[CLOCK as usize], 1, 0);
         memory[at..at + self.lanes].fill(mask(high.into()));
     }
 }

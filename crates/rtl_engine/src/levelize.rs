@@ -1,7 +1,7 @@
 //! Levelization: the order in which instances are evaluated.
 
 use crate::CompileError;
-use crate::network::{Instance, Kind, Network};
+use crate::network::{FunctionInstance, FunctionKind, Network};
 use flashd_hwmodel::netlist::Steps;
 use rustc_hash::FxHashMap;
 
@@ -56,21 +56,21 @@ fn split_outputs(network: &mut Network, stuck: &[usize]) {
     let mut parts: FxHashMap<usize, Vec<(usize, Vec<u32>)>> = FxHashMap::default();
     let mut added = Vec::new();
     for &i in stuck {
-        let Instance { kind, of, inputs, outputs } = network.instances[i].clone();
+        let FunctionInstance { kind, of, inputs, outputs } = network.instances[i].clone();
         let Network { kinds, .. } = network;
         let parts = parts.entry(kind).or_insert_with(|| {
             let steps = kinds[kind].steps.clone();
             let part = |&output: &u32| {
                 let (steps, places) =
                     crate::network::compact(&Steps { outputs: vec![output], ..steps.clone() });
-                kinds.push(Kind { steps, gating: None });
+                kinds.push(FunctionKind { steps, gating: None });
                 (kinds.len() - 1, places)
             };
             steps.outputs.iter().map(part).collect()
         });
         for (output, (kind, places)) in outputs.into_iter().zip(parts.iter()) {
             let inputs = places.iter().map(|&place| inputs[place as usize]).collect();
-            added.push(Instance { kind: *kind, of, inputs, outputs: vec![output] });
+            added.push(FunctionInstance { kind: *kind, of, inputs, outputs: vec![output] });
         }
     }
     let mut at = 0;

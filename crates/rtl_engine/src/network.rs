@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 /// A function that instances compute.
 #[derive(Clone)]
-pub(crate) struct Kind {
+pub(crate) struct FunctionKind {
     /// Inputs by their places in an instance.
     pub(crate) steps: Steps,
     /// While the first input is low, the outputs do not depend on the second.
@@ -20,7 +20,7 @@ pub(crate) struct Kind {
 
 /// A function between nets.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Instance {
+pub(crate) struct FunctionInstance {
     pub(crate) kind: usize,
     /// The leaf that an elementwise function was extracted from.
     pub(crate) of: Option<usize>,
@@ -30,8 +30,8 @@ pub(crate) struct Instance {
 
 /// A design between representative nets.
 pub(crate) struct Network {
-    pub(crate) kinds: Vec<Kind>,
-    pub(crate) instances: Vec<Instance>,
+    pub(crate) kinds: Vec<FunctionKind>,
+    pub(crate) instances: Vec<FunctionInstance>,
     pub(crate) registers: Vec<Register>,
     /// Width of each net: nets of the design first, then internal ones.
     pub(crate) widths: Vec<u32>,
@@ -48,7 +48,7 @@ pub(crate) type Recorded<'a> = &'a dyn Fn(usize, Steps) -> Steps;
 impl Network {
     /// The network of a design, with simplified leaves. `changed` gets the steps of each kind as they were recorded.
     pub(crate) fn simplified(design: &Design, changed: Recorded<'_>) -> Network {
-        let mut kinds: Vec<Kind> = Vec::new();
+        let mut kinds: Vec<FunctionKind> = Vec::new();
         let mut shapes: FxHashMap<Shape, usize> = FxHashMap::default();
         let mut instances = Vec::new();
         for instance in &design.leaves {
@@ -57,10 +57,10 @@ impl Network {
             let steps = || Steps::of(&instance.leaf.inputs(), &instance.leaf.netlist());
             let kind = *shapes.entry(shape).or_insert_with(|| {
                 let steps = changed(kinds.len(), steps());
-                kinds.push(Kind { steps: simplified(&steps), gating: instance.leaf.at_rest() });
+                kinds.push(FunctionKind { steps: simplified(&steps), gating: instance.leaf.at_rest() });
                 kinds.len() - 1
             });
-            instances.push(Instance {
+            instances.push(FunctionInstance {
                 kind,
                 of: None,
                 inputs: instance.inputs.clone(),
@@ -131,7 +131,12 @@ impl Network {
                 let steps = &self.kinds[element].steps;
                 self.widths.push(steps.steps[steps.outputs[0] as usize].width);
                 let read = self.instances[at].inputs[place as usize];
-                added.push(Instance { kind: element, of: Some(at), inputs: vec![read], outputs: vec![net] });
+                added.push(FunctionInstance {
+                    kind: element,
+                    of: Some(at),
+                    inputs: vec![read],
+                    outputs: vec![net],
+                });
                 inputs.push(net);
             }
             let instance = &mut self.instances[at];
@@ -181,7 +186,7 @@ impl Network {
             let next = self.kinds.len();
             let found = *kinds.entry(cone.clone()).or_insert(next);
             if found == next {
-                self.kinds.push(Kind { steps: cone, gating: None });
+                self.kinds.push(FunctionKind { steps: cone, gating: None });
             }
             elements.push((single(root).unwrap_or_default(), found));
         }
@@ -197,7 +202,7 @@ impl Network {
             (step.operator, step.operands) = (Operator::Input(place), Operands::new());
         }
         let rest = simplified(&eliminate_dead(&rest));
-        self.kinds.push(Kind { steps: rest, gating: None });
+        self.kinds.push(FunctionKind { steps: rest, gating: None });
         Some(Extracted { rest: self.kinds.len() - 1, elements })
     }
 }

@@ -4,9 +4,9 @@
 //! zeros. The Q outputs of registers come first, followed by an equal range of captured values.
 
 use crate::CompileError;
-use crate::events::{ALWAYS, Events};
+use crate::events::{ALWAYS, EventFlags};
 use crate::job::{
-    IdleGating, Job, MIN_VECTOR, Snapshot, Source, Task, reduction, reduction_tree, schedule_inputs_last,
+    IdleGating, Job, JobInput, MIN_VECTOR, Snapshot, Task, reduction, reduction_tree, schedule_inputs_last,
 };
 use crate::levelize::levelize;
 use crate::memory::words;
@@ -55,7 +55,7 @@ struct Planner<'a> {
     places: Vec<u32>,
     memory: u32,
     tasks: Vec<Task>,
-    events: Events,
+    events: EventFlags,
 }
 
 impl Network {
@@ -114,7 +114,7 @@ impl Plan {
 impl Planner<'_> {
     fn new(network: &Network) -> Planner<'_> {
         let places = vec![0; network.widths.len()];
-        Planner { network, places, memory: 0, tasks: Vec::new(), events: Events::default() }
+        Planner { network, places, memory: 0, tasks: Vec::new(), events: EventFlags::default() }
     }
 
     /// Places all nets. Returns the words of the Q outputs, of all registers and of double-buffered ones.
@@ -181,13 +181,13 @@ impl Planner<'_> {
     }
 
     /// The source of equal or adjacent words.
-    fn source(&self, addresses: &[u32], width: u32) -> Option<Source> {
+    fn source(&self, addresses: &[u32], width: u32) -> Option<JobInput> {
         let first = addresses[0];
         if addresses.iter().all(|&address| address == first) {
-            return Some(Source::Broadcast(first));
+            return Some(JobInput::Broadcast(first));
         }
         let follow = addresses.iter().zip(0..).all(|(&address, i)| address == first + i * words(width));
-        follow.then_some(Source::Vector(first))
+        follow.then_some(JobInput::Vector(first))
     }
 
     /// Gathers words into a vector.
@@ -225,12 +225,12 @@ impl Planner<'_> {
             }
             return;
         }
-        let sources: Vec<Option<Source>> =
+        let sources: Vec<Option<JobInput>> =
             addresses.iter().map(|(list, width)| self.source(list, *width)).collect();
         let scattered = sources.iter().filter(|source| source.is_none()).count();
         if elements > 1 && scattered > 0 && elements <= FEW {
             for i in 0..elements {
-                let sources = addresses.iter().map(|(list, _)| Source::Broadcast(list[i])).collect();
+                let sources = addresses.iter().map(|(list, _)| JobInput::Broadcast(list[i])).collect();
                 let outputs = pack.outputs.iter().map(|nets| self.places[nets[i] as usize]).collect();
                 self.push(Job {
                     steps: steps.clone(),
@@ -244,9 +244,9 @@ impl Planner<'_> {
             return;
         }
         let sources = sources.into_iter().zip(&addresses).map(|(source, (list, width))| {
-            source.unwrap_or_else(|| Source::Vector(self.gathered(list, *width)))
+            source.unwrap_or_else(|| JobInput::Vector(self.gathered(list, *width)))
         });
-        let sources: Vec<Source> = sources.collect();
+        let sources: Vec<JobInput> = sources.collect();
         let outputs = pack.outputs.iter().map(|nets| self.places[nets[0] as usize]).collect();
         let widths: Vec<u32> = addresses.iter().map(|(_, width)| *width).collect();
         let gating = kind.gating.and_then(|(gate, ignored)| {
@@ -278,7 +278,7 @@ impl Planner<'_> {
                 let half = count / 2;
                 left.extend((2 * half..count).map(|i| at + i));
                 let sum = self.room(half as usize, 1);
-                let sources = vec![Source::Vector(at), Source::Vector(at + half)];
+                let sources = vec![JobInput::Vector(at), JobInput::Vector(at + half)];
                 let steps = reduction_tree(operator, 2);
                 let outputs = vec![sum];
                 self.push(Job { steps, sources, outputs, elements: half, gating: None, events: Vec::new() });
@@ -287,7 +287,7 @@ impl Planner<'_> {
             left.extend((0..count).map(|i| at + i));
         }
         let steps = reduction_tree(operator, left.len() as u32);
-        let sources = left.into_iter().map(Source::Broadcast).collect();
+        let sources = left.into_iter().map(JobInput::Broadcast).collect();
         self.push(Job { steps, sources, outputs: vec![to], elements: 1, gating: None, events: Vec::new() });
     }
 
@@ -309,7 +309,7 @@ impl Planner<'_> {
     fn idle_gating(
         &mut self,
         read: &[u32],
-        sources: &[Source],
+        sources: &[JobInput],
         widths: &[u32],
         [gate, ignored]: [usize; 2],
         elements: u32,
@@ -319,11 +319,11 @@ impl Planner<'_> {
         for ((&pin, source), &width) in read.iter().zip(sources).zip(widths) {
             match *source {
                 _ if pin as usize == ignored => {}
-                Source::Broadcast(address) if pin as usize == gate => at = Some(address),
+                JobInput::Broadcast(address) if pin as usize == gate => at = Some(address),
                 // One gate for each element.
-                Source::Vector(_) if pin as usize == gate => return None,
-                Source::Broadcast(address) => snapshots.push((address, words(width), false)),
-                Source::Vector(address) => {
+                JobInput::Vector(_) if pin as usize == gate => return None,
+                JobInput::Broadcast(address) => snapshots.push((address, words(width), false)),
+                JobInput::Vector(address) => {
                     let count = elements * words(width);
                     match self.events.of_words(address..address + count) {
                         Some(flags) => events.extend_from_slice(flags),
@@ -340,7 +340,7 @@ impl Planner<'_> {
 
     /// Hoists the uniform part of a job, equal for all elements, into a job of one element.
     fn hoist_uniform(&mut self, job: &mut Job) {
-        let shared = job.sources.iter().map(|source| matches!(source, Source::Broadcast(_))).collect();
+        let shared = job.sources.iter().map(|source| matches!(source, JobInput::Broadcast(_))).collect();
         self.split(job, shared, 1, |_, roots| roots > 0);
     }
 
@@ -396,8 +396,8 @@ impl Planner<'_> {
             let step = &mut rest.steps[root as usize];
             (step.operator, step.operands) = (Operator::Input(place), Operands::new());
         }
-        let result = |&at: &u32| if elements == 1 { Source::Broadcast(at) } else { Source::Vector(at) };
-        let sources: Vec<Source> = job.sources.iter().copied().chain(outputs.iter().map(result)).collect();
+        let result = |&at: &u32| if elements == 1 { JobInput::Broadcast(at) } else { JobInput::Vector(at) };
+        let sources: Vec<JobInput> = job.sources.iter().copied().chain(outputs.iter().map(result)).collect();
         let (rest, left) = compact(&rest);
         let sources_of = |places: &[u32]| places.iter().map(|&place| sources[place as usize]).collect();
         let (of_part, of_rest) = (sources_of(&places), sources_of(&left));
@@ -417,7 +417,7 @@ impl Planner<'_> {
         let addresses = self.addresses(&pack.inputs[0]);
         let own = pack.inputs.get(1).filter(|_| list.len() > 1).map(|nets| self.addresses(nets));
         let d = match self.source(&addresses, width) {
-            Some(Source::Vector(first)) => DataInput::Vector(first),
+            Some(JobInput::Vector(first)) => DataInput::Vector(first),
             _ if addresses.len() == 1 => DataInput::Vector(addresses[0]),
             _ if own.is_some() => DataInput::Vector(self.gathered(&addresses, width)),
             _ => DataInput::Words(
@@ -425,8 +425,8 @@ impl Planner<'_> {
             ),
         };
         let enable = own.map_or(shared, |own| match self.source(&own, 1) {
-            Some(Source::Vector(first)) => Some(Enable::Each(first)),
-            Some(Source::Broadcast(at)) => Some(Enable::Shared(at)),
+            Some(JobInput::Vector(first)) => Some(Enable::Each(first)),
+            Some(JobInput::Broadcast(at)) => Some(Enable::Shared(at)),
             None => Some(Enable::Each(self.gathered(&own, 1))),
         });
         let event = self.events.of_registers((enable, gate), &mut self.memory, q..q + count);

@@ -11,7 +11,7 @@ pub(crate) fn drive<T: Copy + Into<u64>>(
     all: &[Option<&[T]>],
 ) -> bool {
     use flashd_spec::isa::Isa;
-    use x86::{LANES, Pairs, Rows, Single, transpose};
+    use x86::{LANES, Pairs, RunRows, Single, transpose};
     let Some(&any) = all.iter().flatten().next() else { return true };
     if any.len() > places.len() {
         return false;
@@ -19,7 +19,7 @@ pub(crate) fn drive<T: Copy + Into<u64>>(
     if lanes != LANES || !Isa::has_avx2() {
         return false;
     }
-    let Some(rows) = Rows::of(all, any) else { return false };
+    let Some(rows) = RunRows::of(all, any) else { return false };
     match width {
         // SAFETY: the machine has AVX2.
         ..=16 => unsafe { transpose::<T, Pairs, 16>(memory, places, &rows) },
@@ -54,25 +54,25 @@ mod x86 {
     pub(super) const LANES: usize = 8;
 
     /// A row of words for each run, and whether it is given: other rows are placeholders and not stored.
-    pub(super) struct Rows<'a, T> {
+    pub(super) struct RunRows<'a, T> {
         all: [&'a [T]; LANES],
         given: [bool; LANES],
     }
 
-    impl<'a, T> Rows<'a, T> {
+    impl<'a, T> RunRows<'a, T> {
         /// The given rows, `any` being one; none if their lengths differ.
-        pub(super) fn of(rows: &[Option<&'a [T]>], any: &'a [T]) -> Option<Rows<'a, T>> {
+        pub(super) fn of(rows: &[Option<&'a [T]>], any: &'a [T]) -> Option<RunRows<'a, T>> {
             let (mut all, mut given, mut alike) = ([any; LANES], [false; LANES], true);
             for (run, row) in rows.iter().enumerate().take(LANES) {
                 (all[run], given[run]) = (row.unwrap_or(any), row.is_some());
                 alike &= all[run].len() == any.len();
             }
-            alike.then_some(Rows { all, given })
+            alike.then_some(RunRows { all, given })
         }
     }
 
     /// The format of words in a vector.
-    pub(super) trait Form {
+    pub(super) trait WordForm {
         /// Words in each element of 32 bits.
         const EACH: usize;
     }
@@ -82,18 +82,18 @@ mod x86 {
     /// Two of at most 16 bits: a vector transposes twice as many.
     pub(super) struct Pairs;
 
-    impl Form for Single {
+    impl WordForm for Single {
         const EACH: usize = 1;
     }
 
-    impl Form for Pairs {
+    impl WordForm for Pairs {
         const EACH: usize = 2;
     }
 
     /// Words of a row as elements of a vector. With a length that is known it is one instruction.
     #[inline(always)]
     #[allow(unsafe_code)]
-    fn elements<T: Copy + Into<u64>, F: Form, const W: usize>(words: &[T; W]) -> [u32; LANES] {
+    fn elements<T: Copy + Into<u64>, F: WordForm, const W: usize>(words: &[T; W]) -> [u32; LANES] {
         let mut elements = [0; LANES];
         if F::EACH == 1 {
             elements.iter_mut().zip(words).for_each(|(to, &word)| *to = word.into() as u32);
@@ -115,10 +115,10 @@ mod x86 {
     /// Transposes blocks of `W` words. Closures would not have these instructions.
     #[target_feature(enable = "avx2")]
     #[allow(unsafe_code)]
-    pub(super) fn transpose<T: Copy + Into<u64>, F: Form, const W: usize>(
+    pub(super) fn transpose<T: Copy + Into<u64>, F: WordForm, const W: usize>(
         memory: &mut [u32],
         places: &[u32],
-        rows: &Rows<T>,
+        rows: &RunRows<T>,
     ) {
         let mask = rows.given.map(|given| 0u32.wrapping_sub(given.into()));
         // SAFETY: both are eight words of any bits; so they are below.

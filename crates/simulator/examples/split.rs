@@ -2,7 +2,7 @@
 //! `cargo run --release -p flashd-simulator --example split -- FOLDER [EVERY]`. Every EVERY-th head of the folder (default 16) is used.
 
 use flashd_simulator::split::split_results;
-use flashd_simulator::{Reference, Scenario, model_results, prepare};
+use flashd_simulator::{ExactResults, Scenario, model_results, prepare};
 use flashd_spec::config::{CoreConfig, Design, SplitConfig};
 use flashd_spec::format::Format;
 use flashd_workload::load_dir;
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let name = CoreConfig::new(design, 16, format).name().replace("_d16", "");
             for head in heads.iter().step_by(every) {
                 let scenario = Scenario::from(head);
-                let reference = Reference::new(&scenario);
+                let reference = ExactResults::new(&scenario);
                 let core = CoreConfig::new(design, head.attention.d, format);
                 let prepared = prepare(&core, &scenario, &reference)?;
                 for (level, sum) in sums.iter_mut().enumerate() {

@@ -6,7 +6,7 @@ use crate::accuracy::{Accuracy, Magnitudes};
 use crate::core::vectors::Vectors;
 use crate::core::workload::Workload;
 use flashd_golden::f64_attention::{safe_softmax_of_rows, softcap};
-use flashd_golden::{Monitor, QueryResult, Source, VectorModel};
+use flashd_golden::{Monitor, QueryResult, VectorModel, VectorSource};
 use flashd_spec::config::{CoreConfig, SCORE_INTEGER_RANGE};
 use flashd_spec::numerics::{BIAS, SCORE_BITS};
 use flashd_workload::{
@@ -39,7 +39,7 @@ pub struct Scenario {
 
 /// The exact results of a scenario.
 #[derive(Clone, Debug)]
-pub struct Reference {
+pub struct ExactResults {
     o: Vec<f64>,
     /// What errors are fractions of.
     pub magnitudes: Magnitudes,
@@ -60,10 +60,10 @@ pub struct Prepared {
     pub channels: Channels,
 }
 
-impl Reference {
+impl ExactResults {
     /// Safe softmax in f64. A query that sees no key gives zeros.
     pub fn new(scenario: &Scenario) -> Self {
-        Reference::watched(scenario, &|_| ())
+        ExactResults::watched(scenario, &|_| ())
     }
 
     /// The same; `met` hears of each query the number of keys that it has met.
@@ -92,12 +92,12 @@ impl Reference {
                 None => o.extend(safe_softmax_of_rows(&s, rows, a.dv)),
             }
         }
-        Reference { o, magnitudes: Magnitudes::of(a) }
+        ExactResults { o, magnitudes: Magnitudes::of(a) }
     }
 
     /// Empty: for [`prepare`] where there is no power of two to choose.
     pub fn none() -> Self {
-        Reference { o: Vec::new(), magnitudes: Magnitudes::of_channels(Vec::new()) }
+        ExactResults { o: Vec::new(), magnitudes: Magnitudes::of_channels(Vec::new()) }
     }
 
     /// Errors of a core's results.
@@ -187,14 +187,14 @@ impl Prepared {
 
 /// Which tensor is rounded.
 #[derive(Clone, Copy, Debug)]
-enum Role {
+enum RoundedTensor {
     Keys,
     Values,
 }
 
 /// K or V of a head, rounded when it is read.
-struct Rounding {
-    role: Role,
+struct TensorRounding {
+    role: RoundedTensor,
     quantiser: Quantiser,
     attention: Arc<Attention>,
 }
@@ -203,12 +203,12 @@ struct Rounding {
 /// the tensor itself.
 const MADE_FROM: usize = 1 << 21;
 
-impl Rounding {
+impl TensorRounding {
     fn rounded(&self, rows: Range<usize>) -> Rounded {
         let a = &self.attention;
         match self.role {
-            Role::Keys => self.quantiser.keys(&a.k[rows.start * a.d..rows.end * a.d]),
-            Role::Values => self.quantiser.values(&a.v[rows.start * a.dv..rows.end * a.dv]),
+            RoundedTensor::Keys => self.quantiser.keys(&a.k[rows.start * a.d..rows.end * a.d]),
+            RoundedTensor::Values => self.quantiser.values(&a.v[rows.start * a.dv..rows.end * a.dv]),
         }
     }
 
@@ -216,8 +216,8 @@ impl Rounding {
     fn vectors(self, config: &CoreConfig) -> (Vectors, usize) {
         let a = &self.attention;
         let (words, elements) = match self.role {
-            Role::Keys => (config.port_words().k, a.k.len()),
-            Role::Values => (config.port_words().v, a.v.len()),
+            RoundedTensor::Keys => (config.port_words().k, a.k.len()),
+            RoundedTensor::Values => (config.port_words().v, a.v.len()),
         };
         if elements < MADE_FROM {
             let Rounded { words, saturated, .. } = self.rounded(0..a.keys);
@@ -230,7 +230,7 @@ impl Rounding {
     }
 }
 
-impl Source for Rounding {
+impl VectorSource for TensorRounding {
     fn vectors(&self) -> usize {
         self.attention.keys
     }
@@ -251,7 +251,7 @@ impl Source for Rounding {
 pub fn prepare(
     config: &CoreConfig,
     scenario: &Scenario,
-    reference: &Reference,
+    reference: &ExactResults,
 ) -> Result<Prepared, ScalingError> {
     prepare_watched(config, scenario, reference, Monitor::default())
 }
@@ -263,7 +263,7 @@ pub fn prepare(
 pub fn prepare_watched(
     config: &CoreConfig,
     scenario: &Scenario,
-    reference: &Reference,
+    reference: &ExactResults,
     monitor: Monitor,
 ) -> Result<Prepared, ScalingError> {
     let a = &scenario.attention;
@@ -273,8 +273,8 @@ pub fn prepare_watched(
         let quantiser = Quantiser::new(config.encodings(), scaling, a).pad_to(config.lengths());
         let channels = quantiser.channels().clone();
         let q = quantiser.queries(&a.q);
-        let [(k, in_k), (v, in_v)] = [Role::Keys, Role::Values].map(|role| {
-            Rounding { role, quantiser: quantiser.clone(), attention: Arc::clone(a) }.vectors(config)
+        let [(k, in_k), (v, in_v)] = [RoundedTensor::Keys, RoundedTensor::Values].map(|role| {
+            TensorRounding { role, quantiser: quantiser.clone(), attention: Arc::clone(a) }.vectors(config)
         });
         Prepared {
             config: CoreConfig { score_shift: Some(scaling.score_shift), ..config.clone() },

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// Steps and results of queries, as the model has them.
-pub(crate) trait Expected {
+pub(crate) trait ExpectedQueries {
     /// A query's step. Those before it are not asked for again.
     fn step(&mut self, query: usize, step: usize) -> Step;
 
@@ -18,9 +18,9 @@ pub(crate) trait Expected {
 }
 
 /// Given results, with their steps.
-pub(crate) struct Recorded<R>(pub(crate) R);
+pub(crate) struct GivenResults<R>(pub(crate) R);
 
-impl<R: AsRef<[QueryResult]>> Expected for Recorded<R> {
+impl<R: AsRef<[QueryResult]>> ExpectedQueries for GivenResults<R> {
     fn step(&mut self, query: usize, step: usize) -> Step {
         self.0.as_ref()[query].steps[step]
     }
@@ -30,7 +30,7 @@ impl<R: AsRef<[QueryResult]>> Expected for Recorded<R> {
     }
 }
 
-impl<E: Expected> Expected for &mut E {
+impl<E: ExpectedQueries> ExpectedQueries for &mut E {
     fn step(&mut self, query: usize, step: usize) -> Step {
         (**self).step(query, step)
     }
@@ -64,7 +64,7 @@ impl Decided {
     }
 }
 
-impl Expected for Decided {
+impl ExpectedQueries for Decided {
     fn step(&mut self, query: usize, step: usize) -> Step {
         Step { action: self.actions[query][step], s: 0, x: 0, w: 0, upper: false, l: None }
     }
@@ -128,7 +128,7 @@ impl Computed {
     }
 }
 
-impl Expected for Computed {
+impl ExpectedQueries for Computed {
     fn step(&mut self, query: usize, step: usize) -> Step {
         loop {
             let open = self.open.entry(query).or_default();

@@ -46,7 +46,9 @@ pub use self::core::protocol::Counters;
 pub use self::core::run::{CoreRun, ModelRun, protocol, run, run_against, run_model, run_model_with};
 // From a head in f32 to a workload, and errors against attention in f64.
 pub use accuracy::{Accuracy, Magnitudes};
-pub use evaluate::{Prepared, Reference, SaturatedScores, Scenario, model_results, prepare, prepare_watched};
+pub use evaluate::{
+    ExactResults, Prepared, SaturatedScores, Scenario, model_results, prepare, prepare_watched,
+};
 // Observers that write files: test vectors for other simulators, waves with a save file for GTKWave, and charts of the pipeline.
 pub use pipeline::{Pipeline, PipelineFormat, PipelineRecorder, PipelineStep, Span};
 pub use record::{VectorError, VectorFile, VectorWriter};

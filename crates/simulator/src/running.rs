@@ -38,7 +38,7 @@ impl From<Gaps> for Drive {
 }
 
 /// A machine's design, compiled.
-struct Built {
+struct CompiledMachine {
     machine: Machine,
     circuit: Circuit,
     /// Before its first cycle, for ever.
@@ -48,11 +48,11 @@ struct Built {
 thread_local! {
     /// What this thread has built last. Heads, tiles and rounds of a stream are runs of one design one after another, and to build it
     /// takes longer than a short run.
-    static LAST: RefCell<Option<Rc<Built>>> = const { RefCell::new(None) };
+    static LAST: RefCell<Option<Rc<CompiledMachine>>> = const { RefCell::new(None) };
 }
 
-impl Built {
-    fn of(machine: Machine) -> Result<Rc<Built>, ConfigError> {
+impl CompiledMachine {
+    fn of(machine: Machine) -> Result<Rc<CompiledMachine>, ConfigError> {
         let last = LAST.with_borrow(|last| last.clone().filter(|last| last.machine == machine));
         if let Some(last) = last {
             return Ok(last);
@@ -65,21 +65,21 @@ impl Built {
             problem: format!("{} cannot be compiled: {e}", circuit.name()),
         };
         let compiled = Compiled::new(&circuit.design()).map_err(refused)?;
-        let built = Rc::new(Built { machine, circuit, compiled });
+        let built = Rc::new(CompiledMachine { machine, circuit, compiled });
         LAST.set(Some(Rc::clone(&built)));
         Ok(built)
     }
 }
 
 /// What computes the cycles of one run.
-enum Engine {
-    Compiled { of: Rc<Built>, run: Compiled },
+enum RunEngine {
+    Compiled { of: Rc<CompiledMachine>, run: Compiled },
     RustHdl(Box<Circuit>),
 }
 
 /// A design, its engine and its cycle count.
 pub struct Running {
-    engine: Engine,
+    engine: RunEngine,
     inside: Vec<Inside>,
     /// Inputs and outputs by port; of a wrapper none.
     inputs: Vec<(Port, PortPlace)>,
@@ -99,10 +99,10 @@ impl Running {
         let (outputs, inputs): (Vec<_>, Vec<_>) = rows.partition(|row| row.is_output());
         let engine = match engine {
             RtlEngine::Compiled => {
-                let of = Built::of(machine)?;
-                Engine::Compiled { run: of.compiled.another(), of }
+                let of = CompiledMachine::of(machine)?;
+                RunEngine::Compiled { run: of.compiled.another(), of }
             }
-            RtlEngine::RustHdl => Engine::RustHdl(Box::new(flashd_hwmodel::build(&machine)?)),
+            RtlEngine::RustHdl => RunEngine::RustHdl(Box::new(flashd_hwmodel::build(&machine)?)),
         };
         let mut running = Running {
             engine,
@@ -121,8 +121,8 @@ impl Running {
 
     fn circuit(&self) -> &Circuit {
         match &self.engine {
-            Engine::Compiled { of, .. } => &of.circuit,
-            Engine::RustHdl(circuit) => circuit,
+            RunEngine::Compiled { of, .. } => &of.circuit,
+            RunEngine::RustHdl(circuit) => circuit,
         }
     }
 
@@ -158,8 +158,8 @@ impl Running {
     pub(crate) fn drive(&mut self, port: impl Into<Option<PortPlace>>, words: &[u64]) {
         let Some(port) = port.into() else { return };
         match &mut self.engine {
-            Engine::Compiled { run, .. } => run.drive(port, words),
-            Engine::RustHdl(circuit) => circuit.drive(port, words),
+            RunEngine::Compiled { run, .. } => run.drive(port, words),
+            RunEngine::RustHdl(circuit) => circuit.drive(port, words),
         }
     }
 
@@ -172,8 +172,8 @@ impl Running {
     pub(crate) fn get(&self, port: impl Into<Option<PortPlace>>) -> u64 {
         let Some(port) = port.into() else { return 0 };
         let word = match &self.engine {
-            Engine::Compiled { run, .. } => run.read(port).next(),
-            Engine::RustHdl(circuit) => circuit.read(port).next(),
+            RunEngine::Compiled { run, .. } => run.read(port).next(),
+            RunEngine::RustHdl(circuit) => circuit.read(port).next(),
         };
         word.unwrap_or(0)
     }
@@ -188,8 +188,8 @@ impl Running {
         words.clear();
         let Some(port) = port.into() else { return };
         match &self.engine {
-            Engine::Compiled { run, .. } => run.read_into(port, words),
-            Engine::RustHdl(circuit) => words.extend(circuit.read(port)),
+            RunEngine::Compiled { run, .. } => run.read_into(port, words),
+            RunEngine::RustHdl(circuit) => words.extend(circuit.read(port)),
         }
     }
 
@@ -212,11 +212,11 @@ impl Running {
     pub(crate) fn settle(&mut self) {
         let Running { engine, inside, .. } = self;
         match engine {
-            Engine::Compiled { of, run } => {
+            RunEngine::Compiled { of, run } => {
                 run.settle();
                 Inside::refresh(inside, &of.circuit, |net| run.value(net));
             }
-            Engine::RustHdl(circuit) => {
+            RunEngine::RustHdl(circuit) => {
                 circuit.settle();
                 Inside::refresh(inside, circuit, |net| circuit.value(net));
             }
@@ -231,8 +231,8 @@ impl Running {
     /// The rising edge that ends the cycle: every register captures.
     pub fn clock(&mut self) {
         match &mut self.engine {
-            Engine::Compiled { run, .. } => run.clock(),
-            Engine::RustHdl(circuit) => circuit.clock(),
+            RunEngine::Compiled { run, .. } => run.clock(),
+            RunEngine::RustHdl(circuit) => circuit.clock(),
         }
         self.cycle += 1;
     }
@@ -240,16 +240,16 @@ impl Running {
     /// The value of a net of the design in the settled cycle.
     pub fn value(&self, net: u32) -> u64 {
         match &self.engine {
-            Engine::Compiled { run, .. } => run.value(net),
-            Engine::RustHdl(circuit) => circuit.value(net),
+            RunEngine::Compiled { run, .. } => run.value(net),
+            RunEngine::RustHdl(circuit) => circuit.value(net),
         }
     }
 
     /// The values of some nets in the settled cycle.
     pub(crate) fn values(&self, nets: &[u32], to: &mut [u64]) {
         match &self.engine {
-            Engine::Compiled { run, .. } => run.values(nets, to),
-            Engine::RustHdl(circuit) => {
+            RunEngine::Compiled { run, .. } => run.values(nets, to),
+            RunEngine::RustHdl(circuit) => {
                 to.iter_mut().zip(nets).for_each(|(to, &net)| *to = circuit.value(net))
             }
         }

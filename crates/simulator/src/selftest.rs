@@ -25,21 +25,21 @@ use crate::gaps::Gaps;
 use crate::record::VectorWriter;
 use crate::split;
 pub(crate) use biases::biases;
-use data::Operands;
+use data::RoundOperands;
 use directed::Directed;
 use flashd_golden::{Model, values_exponent};
 use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig};
 use flashd_spec::machine::Machine;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use scores::Scores;
+use scores::RoundScores;
 use std::io::Write;
 use std::ops::Add;
 use values::values;
 
 /// Parameters of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stream {
+pub struct VectorStream {
     /// The same seed gives the same stream.
     pub seed: u64,
     /// Keys at least, all rounds together.
@@ -51,17 +51,17 @@ pub struct Stream {
     pub directed: u64,
 }
 
-impl Stream {
+impl VectorStream {
     /// A stream short enough for an interpreting simulator: fewer keys where the vectors are longer.
-    pub fn short(seed: u64, d: usize) -> Stream {
+    pub fn short(seed: u64, d: usize) -> VectorStream {
         let keys = (SHORT_ELEMENTS / d).clamp(LEAST_KEYS, MOST_KEYS) as u64;
         let directed = (DIRECTED_ELEMENTS / d) as u64;
-        Stream { directed, ..Stream::of(seed, keys) }
+        VectorStream { directed, ..VectorStream::of(seed, keys) }
     }
 
     /// A stream of a given number of keys: sixteen rounds or more.
-    pub fn of(seed: u64, keys: u64) -> Stream {
-        Stream { seed, keys, round: (keys / ROUNDS).clamp(8, LONGEST_ROUND) as usize, directed: 0 }
+    pub fn of(seed: u64, keys: u64) -> VectorStream {
+        VectorStream { seed, keys, round: (keys / ROUNDS).clamp(8, LONGEST_ROUND) as usize, directed: 0 }
     }
 }
 
@@ -117,7 +117,7 @@ pub enum Expected {
 }
 
 /// Kinds of rounds, which follow each other.
-pub(crate) const ROUND_KINDS: usize = Scores::ALL.len();
+pub(crate) const ROUND_KINDS: usize = RoundScores::ALL.len();
 
 /// Queries, keys and values of a round, as many of each, row-major.
 pub(crate) fn operands(
@@ -126,14 +126,14 @@ pub(crate) fn operands(
     rows: usize,
     rng: &mut ChaCha8Rng,
 ) -> [Vec<u64>; 3] {
-    let Operands { q, k, v } = Operands::new(config, round, rows, rng);
+    let RoundOperands { q, k, v } = RoundOperands::new(config, round, rows, rng);
     [q, k, v]
 }
 
 /// Calls `one` for round after round, until there are keys enough and a result, and `progress` after every round. `one` returns keys
 /// and results; the number of vectors gives the cycles.
 fn rounds<W: Write>(
-    stream: &Stream,
+    stream: &VectorStream,
     out: &mut VectorWriter<W>,
     progress: &mut dyn FnMut(&Streamed),
     mut one: impl FnMut(usize, &mut ChaCha8Rng, &mut VectorWriter<W>) -> Result<Streamed, RunError>,
@@ -178,7 +178,7 @@ fn cut_off<W: Write>(
 /// If hardware and model differ, the configuration is not valid or writing fails.
 pub fn stream<W: Write>(
     machine: &Machine,
-    stream: &Stream,
+    stream: &VectorStream,
     expected: Expected,
     out: &mut VectorWriter<W>,
     progress: &mut dyn FnMut(&Streamed),
@@ -200,7 +200,7 @@ pub fn stream<W: Write>(
 /// If core and model differ, the configuration is not valid or writing fails.
 fn core<W: Write>(
     config: &CoreConfig,
-    stream: &Stream,
+    stream: &VectorStream,
     expected: Expected,
     out: &mut VectorWriter<W>,
     progress: &mut dyn FnMut(&Streamed),
@@ -242,7 +242,7 @@ fn one_round<W: Write>(
 
 fn gaps(round: usize, rng: &mut ChaCha8Rng) -> Gaps {
     // Every kind of round with and without.
-    if round / Scores::ALL.len() % 2 == 1 { Gaps::Random(rng.random()) } else { Gaps::None }
+    if round / RoundScores::ALL.len() % 2 == 1 { Gaps::Random(rng.random()) } else { Gaps::None }
 }
 
 /// Writes the vectors of an array, always in lock-step with the model; `progress` is called after every round.
@@ -251,7 +251,7 @@ fn gaps(round: usize, rng: &mut ChaCha8Rng) -> Gaps {
 /// As [`core()`].
 fn array<W: Write>(
     config: &ArrayConfig,
-    stream: &Stream,
+    stream: &VectorStream,
     out: &mut VectorWriter<W>,
     progress: &mut dyn FnMut(&Streamed),
 ) -> Result<Streamed, RunError> {
@@ -272,7 +272,7 @@ fn array<W: Write>(
 /// As [`core()`].
 fn split_keys<W: Write>(
     config: &SplitConfig,
-    stream: &Stream,
+    stream: &VectorStream,
     out: &mut VectorWriter<W>,
     progress: &mut dyn FnMut(&Streamed),
 ) -> Result<Streamed, RunError> {
@@ -292,7 +292,7 @@ fn split_keys<W: Write>(
 }
 
 /// The directed queries that fit the stream, and their coverage.
-fn directed_workload(config: &CoreConfig, stream: &Stream) -> Option<(Coverage, Workload)> {
+fn directed_workload(config: &CoreConfig, stream: &VectorStream) -> Option<(Coverage, Workload)> {
     if stream.directed < directed::MOST_KEYS as u64 {
         return None;
     }
@@ -311,7 +311,7 @@ fn directed_workload(config: &CoreConfig, stream: &Stream) -> Option<(Coverage, 
     }
     let words = config.port_words();
     k.truncate(keys * words.k);
-    let v = values(config, Scores::Trained, keys, &[], &mut rng);
+    let v = values(config, RoundScores::Trained, keys, &[], &mut rng);
     let mut from = 0;
     let query = |n: &usize| {
         let keys = from + n;
@@ -326,8 +326,8 @@ fn directed_workload(config: &CoreConfig, stream: &Stream) -> Option<(Coverage, 
 
 /// A round for a core.
 pub(crate) fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> Workload {
-    let pool = Scores::of(round).pool(keys, config.d);
-    let Operands { q, k, v } = Operands::new(config, round, pool, rng);
+    let pool = RoundScores::of(round).pool(keys, config.d);
+    let RoundOperands { q, k, v } = RoundOperands::new(config, round, pool, rng);
     let words = config.port_words();
     let row = |x: &[u64], i: usize| x[i * words.q..(i + 1) * words.q].to_vec();
     let mut w = Workload { words, queries: Vec::new(), k: k.into(), v: v.into() };
@@ -340,7 +340,7 @@ pub(crate) fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut
             56..63 => 24,
             _ => pool,
         };
-        let lengths = Scores::of(round).long(pool, rng).unwrap_or(1..=most.min(pool));
+        let lengths = RoundScores::of(round).long(pool, rng).unwrap_or(1..=most.min(pool));
         let n = rng.random_range(lengths);
         let from = rng.random_range(0..=pool - n);
         let masked = match config.masks {
@@ -385,7 +385,7 @@ pub(crate) fn array_workload(
 ) -> ArrayWorkload {
     let core = &config.core;
     let pool = keys.clamp(4, 64);
-    let Operands { q, k, v } = Operands::new(core, round, pool, rng);
+    let RoundOperands { q, k, v } = RoundOperands::new(core, round, pool, rng);
     let exponent = values_exponent(core, &v);
     let words = core.port_words();
     let mut blocks = Vec::new();

@@ -16,10 +16,9 @@ mod value;
 mod wrapper;
 
 pub use crate::format::Scale;
-
 pub use array::{ArrayConfig, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
 pub use datapath::{
-    Arithmetic, Datapath, Fa2Variant, FlashDVariant, HoldRules, KINDS, Kind, Reference, WidestScalar,
+    Arithmetic, Datapath, DatapathKind, Fa2Variant, FlashDVariant, HoldRules, KINDS, Reference, WidestScalar,
 };
 pub use fields::CoreFields;
 pub use keys::{
@@ -27,7 +26,7 @@ pub use keys::{
 };
 pub use kinds::{Accumulator, Design, Hold, LaneBits, Lengths, Update, WeightUnit};
 pub use name::{LONGEST_NAME, design_name, encoded_length, with_digest, without_digest};
-pub use option::{Applies, CoreOption, Group, Range};
+pub use option::{Applies, CoreOption, OptionGroup, Range};
 pub use options::OPTIONS;
 pub use split::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};
 pub use validate::ConfigError;
@@ -220,7 +219,7 @@ impl CoreConfig {
     }
 
     /// The datapath's row in [`KINDS`].
-    pub fn kind(&self) -> &'static Kind {
+    pub fn kind(&self) -> &'static DatapathKind {
         self.datapath.kind()
     }
 

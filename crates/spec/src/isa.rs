@@ -6,10 +6,10 @@ use std::fmt;
 
 /// A set of vector instructions that this machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Isa(Set);
+pub struct Isa(InstructionSet);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Set {
+enum InstructionSet {
     /// AVX-512 F, BW, CD, DQ and VL, and FMA.
     #[cfg(target_arch = "x86_64")]
     Avx512,
@@ -29,21 +29,21 @@ pub trait Kernel {
     fn run<const FMA: bool>(self) -> Self::Output;
 }
 
-impl Set {
+impl InstructionSet {
     /// All of them, the widest first.
-    const ALL: &[Set] = &[
+    const ALL: &[InstructionSet] = &[
         #[cfg(target_arch = "x86_64")]
-        Set::Avx512,
+        InstructionSet::Avx512,
         #[cfg(target_arch = "x86_64")]
-        Set::Avx2,
-        Set::Plain,
+        InstructionSet::Avx2,
+        InstructionSet::Plain,
     ];
 
     fn is_available(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512 => {
-                Set::Avx2.is_available()
+            InstructionSet::Avx512 => {
+                InstructionSet::Avx2.is_available()
                     && is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512cd")
@@ -51,8 +51,8 @@ impl Set {
                     && is_x86_feature_detected!("avx512vl")
             }
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
-            Set::Plain => true,
+            InstructionSet::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            InstructionSet::Plain => true,
         }
     }
 }
@@ -60,17 +60,21 @@ impl Set {
 impl Isa {
     /// The set with the widest vectors of this machine.
     pub fn best() -> Isa {
-        Isa(Set::ALL.iter().copied().find(|set| set.is_available()).unwrap_or(Set::Plain))
+        Isa(InstructionSet::ALL
+            .iter()
+            .copied()
+            .find(|set| set.is_available())
+            .unwrap_or(InstructionSet::Plain))
     }
 
     /// All sets that this machine has, the widest first.
     pub fn available() -> Vec<Isa> {
-        Set::ALL.iter().copied().filter(|set| set.is_available()).map(Isa).collect()
+        InstructionSet::ALL.iter().copied().filter(|set| set.is_available()).map(Isa).collect()
     }
 
     /// Whether this machine has AVX2.
     pub fn has_avx2() -> bool {
-        Isa::best().0 != Set::Plain
+        Isa::best().0 != InstructionSet::Plain
     }
 
     /// Runs a kernel with these instructions.
@@ -87,10 +91,10 @@ impl Isa {
         }
         match self.0 {
             // SAFETY: only `best` and `available` make this value, after they have found the instructions.
-            Set::Avx512 => unsafe { avx512(kernel) },
+            InstructionSet::Avx512 => unsafe { avx512(kernel) },
             // SAFETY: the same.
-            Set::Avx2 => unsafe { avx2(kernel) },
-            Set::Plain => kernel.run::<false>(),
+            InstructionSet::Avx2 => unsafe { avx2(kernel) },
+            InstructionSet::Plain => kernel.run::<false>(),
         }
     }
 
@@ -98,7 +102,7 @@ impl Isa {
     #[cfg(not(target_arch = "x86_64"))]
     pub fn run<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
-            Set::Plain => kernel.run::<false>(),
+            InstructionSet::Plain => kernel.run::<false>(),
         }
     }
 }
@@ -107,10 +111,10 @@ impl fmt::Display for Isa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512 => "AVX-512",
+            InstructionSet::Avx512 => "AVX-512",
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2 => "AVX2",
-            Set::Plain => "baseline",
+            InstructionSet::Avx2 => "AVX2",
+            InstructionSet::Plain => "baseline",
         })
     }
 }

@@ -13,10 +13,10 @@
 
 use crate::accuracy::totals::Total;
 use crate::by::By;
-use crate::errors::Encoded;
+use crate::errors::EncodedHead;
 use crate::grid::stem;
 use crate::hardware::{HardwareCheck, check};
-use crate::heads::{Head, Heads, HeadsError, capped, with_sink};
+use crate::heads::{HeadSample, Heads, HeadsError, capped, with_sink};
 use flashd_golden::VectorModel;
 use flashd_golden::f64_attention::scores;
 use flashd_simulator::{Accuracy, RunError, SaturatedScores};
@@ -142,7 +142,7 @@ pub(crate) struct OnHead {
 
 /// Measures the cores on one head. `done` is called for every core.
 pub(crate) fn on_head(
-    encoded: &Encoded,
+    encoded: &EncodedHead,
     cores: &[CoreConfig],
     done: &(dyn Fn() + Sync),
 ) -> Result<OnHead, AccuracyError> {
@@ -207,7 +207,7 @@ fn of_encodings(core: &CoreConfig, encodings: Encodings) -> Result<(), ConfigErr
 }
 
 /// Scores of the rounded Q and K, for each query, of the keys that it sees.
-fn rounded_scores(encoded: &Encoded) -> Vec<Vec<f64>> {
+fn rounded_scores(encoded: &EncodedHead) -> Vec<Vec<f64>> {
     let (head, d) = (encoded.head, encoded.head.trace.attention.d);
     let [of_q, of_k, _] = row_encodings(encoded.encodings, ScaleRule::default());
     let words = encoded.encodings.words(d, head.trace.attention.dv);
@@ -230,7 +230,7 @@ fn rounded_scores(encoded: &Encoded) -> Vec<Vec<f64>> {
 }
 
 /// f64 attention on the rounded tensors, in the scale of the original ones.
-fn on_rounded(encoded: &Encoded, scaling: &Scaling, scores: &[Vec<f64>], v: &[u64]) -> Vec<f64> {
+fn on_rounded(encoded: &EncodedHead, scaling: &Scaling, scores: &[Vec<f64>], v: &[u64]) -> Vec<f64> {
     let d = encoded.head.trace.attention.dv;
     let undo = 2f64.powi(-scaling.v_exponent);
     let [.., of_v] = row_encodings(encoded.encodings, scaling.rule);
@@ -260,28 +260,29 @@ pub fn measure(
     queries: usize,
     done: &(dyn Fn() + Sync),
 ) -> Result<FormatAccuracy, AccuracyError> {
-    let one = |head| on_head(&Encoded::new(encodings, rule, head)?, cores, done);
+    let one = |head| on_head(&EncodedHead::new(encodings, rule, head)?, cores, done);
     let measured: Vec<OnHead> = heads.heads.par_iter().map(one).collect::<Result<_, _>>()?;
-    let mut rows: BTreeMap<String, Vec<(&Head, &OnHead)>> = BTreeMap::new();
+    let mut rows: BTreeMap<String, Vec<(&HeadSample, &OnHead)>> = BTreeMap::new();
     for pair in heads.heads.iter().zip(&measured) {
         rows.entry(by.of(&pair.0.trace).map_err(AccuracyError::Name)?).or_default().push(pair);
     }
-    let rows: Vec<(String, Vec<(&Head, &OnHead)>)> = rows.into_iter().collect();
-    let row =
-        |(name, heads): &(String, Vec<(&Head, &OnHead)>)| row(name, heads, (encodings, rule), cores, queries);
+    let rows: Vec<(String, Vec<(&HeadSample, &OnHead)>)> = rows.into_iter().collect();
+    let row = |(name, heads): &(String, Vec<(&HeadSample, &OnHead)>)| {
+        row(name, heads, (encodings, rule), cores, queries)
+    };
     Ok(FormatAccuracy { format: encodings, rows: rows.par_iter().map(row).collect::<Result<_, _>>()? })
 }
 
 fn row(
     name: &str,
-    heads: &[(&Head, &OnHead)],
+    heads: &[(&HeadSample, &OnHead)],
     (encodings, rule): (Encodings, ScaleRule),
     cores: &[CoreConfig],
     queries: usize,
 ) -> Result<RowAccuracy, AccuracyError> {
     let (first, on_first) = heads[0];
     // Encoded again: to keep all of them would take far more memory than this takes time.
-    let sample = if queries > 0 { Some(Encoded::new(encodings, rule, first)?) } else { None };
+    let sample = if queries > 0 { Some(EncodedHead::new(encodings, rule, first)?) } else { None };
     let input = MeanMax::of(heads.iter().map(|(_, on)| on.input));
     let over = |mean: f64, reference: f64| (reference > 0.0).then(|| mean / reference);
     let mut all = Vec::new();

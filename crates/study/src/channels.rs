@@ -2,9 +2,9 @@
 //! the head's max|v| hide the errors of the small channels.
 
 use crate::accuracy::{AccuracyError, on_head};
-use crate::errors::Encoded;
+use crate::errors::EncodedHead;
 use crate::grid::stem;
-use crate::heads::{Head, softcap_of};
+use crate::heads::{HeadSample, softcap_of};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Encodings;
 use flashd_workload::Trace;
@@ -26,22 +26,22 @@ const EVERY: usize = 4;
 /// How many channels are large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Large {
+pub enum LargeChannels {
     /// One.
     One,
     /// A tenth of them.
     Tenth,
 }
 
-impl Large {
+impl LargeChannels {
     /// Both.
-    pub const ALL: [Large; 2] = [Large::One, Large::Tenth];
+    pub const ALL: [LargeChannels; 2] = [LargeChannels::One, LargeChannels::Tenth];
 
     /// Channels of vectors of length [`D`].
     pub fn channels(self) -> usize {
         match self {
-            Large::One => 1,
-            Large::Tenth => D / 10,
+            LargeChannels::One => 1,
+            LargeChannels::Tenth => D / 10,
         }
     }
 }
@@ -50,7 +50,7 @@ impl Large {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChannelErrors {
     /// Large channels.
-    pub large: Large,
+    pub large: LargeChannels,
     /// How many times the others they are.
     pub factor: u32,
     /// Mean over the small channels, and over the heads.
@@ -84,7 +84,7 @@ pub struct FormatChannels {
 /// Calls of `done` that [`measure`] makes.
 pub fn steps(sets: &[(Encodings, Vec<CoreConfig>)]) -> usize {
     let cores: usize = sets.iter().map(|(_, cores)| cores.len()).sum();
-    cores * SEEDS.count() * FACTORS.len() * Large::ALL.len()
+    cores * SEEDS.count() * FACTORS.len() * LargeChannels::ALL.len()
 }
 
 /// Errors of the cores of some formats. `done` is called [`steps`] times.
@@ -95,8 +95,8 @@ pub fn measure(
     sets: &[(Encodings, Vec<CoreConfig>)],
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<FormatChannels>, AccuracyError> {
-    let grid: Vec<(Large, u32)> =
-        Large::ALL.into_iter().flat_map(|large| FACTORS.map(|factor| (large, factor))).collect();
+    let grid: Vec<(LargeChannels, u32)> =
+        LargeChannels::ALL.into_iter().flat_map(|large| FACTORS.map(|factor| (large, factor))).collect();
     let of_set = |(format, cores): &(Encodings, Vec<CoreConfig>)| {
         let points = grid.par_iter().map(|&(large, factor)| point(*format, cores, large, factor, done));
         let points: Vec<Vec<ChannelErrors>> = points.collect::<Result<_, _>>()?;
@@ -114,7 +114,7 @@ pub fn measure(
 fn point(
     format: Encodings,
     cores: &[CoreConfig],
-    large: Large,
+    large: LargeChannels,
     factor: u32,
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<ChannelErrors>, AccuracyError> {
@@ -123,8 +123,8 @@ fn point(
         let attention = with_outlier_channels(seed, KEYS, D, large.channels(), f64::from(factor));
         let name = format!("factor{factor}-seed{seed}");
         let trace = Trace { name, group: "channels".into(), d: D, causal: true, attention };
-        let head = Head::new(trace, EVERY).with_softcap(softcap_of(cores));
-        let on = on_head(&Encoded::new(format, Default::default(), &head)?, cores, done)?;
+        let head = HeadSample::new(trace, EVERY).with_softcap(softcap_of(cores));
+        let on = on_head(&EncodedHead::new(format, Default::default(), &head)?, cores, done)?;
         for ((mean, worst), total) in all.iter_mut().zip(on.cores) {
             // The first channels are the large ones.
             let small = &total.channels[large.channels()..];

@@ -49,11 +49,11 @@ struct EqualHead {
     q: Vec<u64>,
     k: Vec<u64>,
     v: Vec<u64>,
-    counts: Vec<Count>,
+    counts: Vec<FirstKeys>,
 }
 
 /// The first keys of a head.
-struct Count {
+struct FirstKeys {
     keys: usize,
     v_exponent: u64,
     /// Means of the rounded values, D of them.
@@ -85,7 +85,7 @@ impl EqualHead {
                     *max = max.max(value.abs());
                 }
             }
-            Count {
+            FirstKeys {
                 keys,
                 v_exponent: exponent_of_values(encodings, D, &v[..keys * words.v]),
                 exact: sums.iter().map(|sum| sum / keys as f64).collect(),
@@ -105,7 +105,7 @@ impl EqualHead {
         let q = self.q.repeat(lengths.len());
         let head = Head::new(&q, &self.k, &self.v, &lengths).with_exponents(&exponents);
         let results = VectorModel::new(config).run(head).results;
-        let accuracy = |(result, count): (&flashd_golden::QueryResult, &Count)| {
+        let accuracy = |(result, count): (&flashd_golden::QueryResult, &FirstKeys)| {
             let outputs = result.o.iter().map(|&o| decode(self.format, o));
             Accuracy::of(outputs, &count.exact, &count.magnitudes)
         };

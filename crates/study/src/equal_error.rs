@@ -2,13 +2,13 @@
 //!
 //! A kind of data is a kind of scores with a kind of values ([`kinds`]), at some numbers of keys ([`lengths`]); recorded heads of a model are one more. The
 //! reference is exact attention on the rounded operands, its result rounded once: the error that the formats cost any core. Errors are against
-//! f64 attention on the unrounded data. A core holds if its mean error over the reference's is at most [`Rule::mean`] as the geometric mean over
-//! the kinds of each length and over the recorded ones, and at most [`Rule::each_mean`] (mean error) and [`Rule::each_max`] (largest error) in each.
+//! f64 attention on the unrounded data. A core holds if its mean error over the reference's is at most [`Ratios::mean`] as the geometric mean over
+//! the kinds of each length and over the recorded ones, and at most [`Ratios::each_mean`] (mean error) and [`Ratios::each_max`] (largest error) in each.
 
 use crate::accuracy::{AccuracyError, OnHead, on_head};
-use crate::errors::Encoded;
-use crate::heads::Head;
-use crate::parts::Parts;
+use crate::errors::EncodedHead;
+use crate::heads::HeadSample;
+use crate::parts::KeyParts;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Encodings;
 use flashd_workload::Trace;
@@ -27,7 +27,7 @@ fn queries(keys: usize) -> usize {
 
 /// Queries of a head. With equal scores all queries have the same result, and one is enough.
 const QUERIES_OF_A_HEAD: usize = 4;
-/// [`Data::draws`] that confirm a search. It tries dozens of narrow cores, and on one draw some keep the rule by chance.
+/// [`JudgingData::draws`] that confirm a search. It tries dozens of narrow cores, and on one draw some keep the rule by chance.
 pub const CONFIRMING: usize = 5;
 
 /// A kind of data.
@@ -47,7 +47,7 @@ pub fn kinds() -> Vec<DataKind> {
 
 /// The largest ratios of a core's error to the reference's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Rule {
+pub struct Ratios {
     /// Geometric mean, over the kinds of each length and over the recorded ones, of the ratio of mean errors.
     pub mean: f64,
     /// The ratio of mean errors in each kind and length.
@@ -56,47 +56,47 @@ pub struct Rule {
     pub each_max: f64,
 }
 
-impl Rule {
+impl Ratios {
     /// Limits that a core which fails only by the chance of its data keeps: other seeds change the mean by a hundredth, the largest of
     /// some dozens of ratios by a tenth or two.
     #[must_use]
-    pub fn relaxed(self) -> Rule {
-        let Rule { mean, each_mean, each_max } = self;
-        Rule { mean: mean + 0.01, each_mean: 1.1 * each_mean, each_max: 1.2 * each_max }
+    pub fn relaxed(self) -> Ratios {
+        let Ratios { mean, each_mean, each_max } = self;
+        Ratios { mean: mean + 0.01, each_mean: 1.1 * each_mean, each_max: 1.2 * each_max }
     }
 }
 
 /// A tenth more than the formats cost is less than one bit of any width changes. A single kind may have twice the mean error: on equal scores of mean 0 the
 /// reference itself is far below an ulp of the values.
-pub const RULE: Rule = Rule { mean: 1.10, each_mean: 2.0, each_max: 3.0 };
+pub const RULE: Ratios = Ratios { mean: 1.10, each_mean: 2.0, each_max: 3.0 };
 
 /// Heads that are judged together.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Case {
+pub enum JudgedHeads {
     /// Synthetic ones of a kind with a number of keys.
     Synthetic(DataKind, usize),
     /// Recorded ones of a model.
     Recorded(String),
 }
 
-impl Case {
+impl JudgedHeads {
     /// Their number of keys; `None` for recorded ones.
     fn keys(&self) -> Option<usize> {
         match self {
-            Case::Synthetic(_, keys) => Some(*keys),
-            Case::Recorded(_) => None,
+            JudgedHeads::Synthetic(_, keys) => Some(*keys),
+            JudgedHeads::Recorded(_) => None,
         }
     }
 }
 
-impl std::fmt::Display for Case {
+impl std::fmt::Display for JudgedHeads {
     /// Scores, values and keys, or the model: `equal, gaussian, 4096`.
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
-            Case::Synthetic(DataKind { scores, values }, keys) => {
+            JudgedHeads::Synthetic(DataKind { scores, values }, keys) => {
                 write!(f, "{}, {}, {keys}", scores.name(), values.name())
             }
-            Case::Recorded(model) => f.write_str(model),
+            JudgedHeads::Recorded(model) => f.write_str(model),
         }
     }
 }
@@ -105,7 +105,7 @@ impl std::fmt::Display for Case {
 #[derive(Clone, Debug, PartialEq)]
 pub struct KindErrors {
     /// The heads.
-    pub case: Case,
+    pub case: JudgedHeads,
     /// Mean error of the reference, a fraction of max|v|.
     pub reference_mean: f64,
     /// Its largest error.
@@ -166,14 +166,14 @@ impl Judged {
     }
 
     /// Whether the core keeps the rule.
-    pub fn holds(&self, rule: Rule) -> bool {
+    pub fn holds(&self, rule: Ratios) -> bool {
         self.mean <= rule.mean && self.worst_mean <= rule.each_mean && self.worst_max <= rule.each_max
     }
 }
 
 /// The data on which cores are judged.
 #[derive(Clone, Debug)]
-pub struct Data<'a> {
+pub struct JudgingData<'a> {
     /// Kinds of synthetic heads.
     pub kinds: Vec<DataKind>,
     /// Their numbers of keys: each kind has each of them.
@@ -181,9 +181,9 @@ pub struct Data<'a> {
     /// Draws of synthetic heads, together for each kind and length. A search has one, its confirmation [`CONFIRMING`].
     pub draws: usize,
     /// Recorded heads; each model's are one more kind.
-    pub recorded: &'a [Head],
+    pub recorded: &'a [HeadSample],
     /// How the keys reach a core.
-    pub parts: Parts,
+    pub parts: KeyParts,
 }
 
 /// Numbers of keys that a core for `max_keys` keys is judged at: short and long contexts of its users, and its longest.
@@ -198,23 +198,25 @@ pub fn lengths(max_keys: usize) -> Vec<usize> {
 pub fn judge(
     encodings: Encodings,
     cores: &[CoreConfig],
-    data: &Data,
+    data: &JudgingData,
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<Judged>, AccuracyError> {
     let mut cases = Vec::new();
     for &keys in &data.lengths {
-        cases.extend(data.kinds.iter().map(|&kind| Case::Synthetic(kind, keys)));
+        cases.extend(data.kinds.iter().map(|&kind| JudgedHeads::Synthetic(kind, keys)));
     }
     let models: BTreeSet<&String> = data.recorded.iter().map(|head| &head.trace.group).collect();
-    cases.extend(models.into_iter().cloned().map(Case::Recorded));
-    let on_case = |case: &Case| {
-        let one = |head: &Head| {
-            let encoded = Encoded::new(encodings, Default::default(), head)?;
+    cases.extend(models.into_iter().cloned().map(JudgedHeads::Recorded));
+    let on_case = |case: &JudgedHeads| {
+        let one = |head: &HeadSample| {
+            let encoded = EncodedHead::new(encodings, Default::default(), head)?;
             on_head(&encoded.filling().in_parts(data.parts), cores, done)
         };
         let heads: Result<Vec<OnHead>, AccuracyError> = match case {
-            Case::Synthetic(kind, keys) => heads(*keys, *kind, data.draws).map(|head| one(&head)).collect(),
-            Case::Recorded(model) => {
+            JudgedHeads::Synthetic(kind, keys) => {
+                heads(*keys, *kind, data.draws).map(|head| one(&head)).collect()
+            }
+            JudgedHeads::Recorded(model) => {
                 data.recorded.iter().filter(|head| head.trace.group == *model).map(one).collect()
             }
         };
@@ -228,7 +230,7 @@ pub fn judge(
 }
 
 /// The errors of each core on the heads of a case.
-fn errors(encodings: Encodings, cores: usize, case: &Case, heads: &[OnHead]) -> Vec<KindErrors> {
+fn errors(encodings: Encodings, cores: usize, case: &JudgedHeads, heads: &[OnHead]) -> Vec<KindErrors> {
     // The ulp of a result just below the largest value.
     let ulp = (-f64::from(encodings.formats.o.precision())).exp2();
     let mean_max = |of: &dyn Fn(&OnHead) -> (f64, f64)| {
@@ -253,11 +255,11 @@ fn errors(encodings: Encodings, cores: usize, case: &Case, heads: &[OnHead]) -> 
 }
 
 /// The heads of a kind; every query sees all keys.
-fn heads(keys: usize, kind: DataKind, draws: usize) -> impl Iterator<Item = Head> {
+fn heads(keys: usize, kind: DataKind, draws: usize) -> impl Iterator<Item = HeadSample> {
     let of_a_head = if kind.scores == ScoreKind::Equal { 1 } else { QUERIES_OF_A_HEAD };
     (1..=(draws * queries(keys) / of_a_head) as u64).map(move |seed| {
         let attention = long_context(seed, of_a_head, keys, D, kind.scores, kind.values);
         let name = format!("{}-{}-{keys}-{seed}", kind.scores.name(), kind.values.name());
-        Head::new(Trace { name, group: String::new(), d: D, causal: false, attention }, 1)
+        HeadSample::new(Trace { name, group: String::new(), d: D, causal: false, attention }, 1)
     })
 }

@@ -1,7 +1,7 @@
 //! Errors of any configuration on recorded heads.
 
-use crate::heads::{Head, Heads, HeadsError};
-use crate::parts::Parts;
+use crate::heads::{HeadSample, Heads, HeadsError};
+use crate::parts::KeyParts;
 use flashd_golden::{QueryResult, VectorModel};
 use flashd_simulator::Accuracy;
 use flashd_spec::config::{ConfigError, CoreConfig};
@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A head in the encodings of a format, but for its values, which depend on a power of two.
-pub(crate) struct Encoded<'a> {
-    pub(crate) head: &'a Head,
+pub(crate) struct EncodedHead<'a> {
+    pub(crate) head: &'a HeadSample,
     pub(crate) encodings: Encodings,
     /// Elements, followed by scales if there are any.
     pub(crate) q: Vec<u64>,
@@ -29,14 +29,14 @@ pub(crate) struct Encoded<'a> {
     /// Divisors of the channels of V.
     pub(crate) channels: Channels,
     /// How the keys reach a core.
-    parts: Parts,
+    parts: KeyParts,
 }
 
 /// Heads in the encodings of one format, shared by all cores of that format.
-pub struct Prepared<'a> {
+pub struct PreparedHeads<'a> {
     encodings: Encodings,
     /// Each with its values for every scaling.
-    heads: Vec<(Encoded<'a>, Vec<Vec<u64>>)>,
+    heads: Vec<(EncodedHead<'a>, Vec<Vec<u64>>)>,
 }
 
 /// Errors on the heads of one group (model and head dimension), as fractions of max|v|.
@@ -63,11 +63,11 @@ pub struct TraceErrors {
     pub groups: Vec<GroupErrors>,
 }
 
-impl<'a> Encoded<'a> {
+impl<'a> EncodedHead<'a> {
     pub(crate) fn new(
         encodings: impl Into<Encodings>,
         rule: ScaleRule,
-        head: &'a Head,
+        head: &'a HeadSample,
     ) -> Result<Self, HeadsError> {
         let encodings = encodings.into();
         let (trace, a) = (&head.trace, &head.trace.attention);
@@ -80,7 +80,7 @@ impl<'a> Encoded<'a> {
         let factors = scaling.factors();
         let q = Rounded::rows(of_q, a.d, &queries, |_, x| factors.q(x));
         let k = Rounded::rows(of_k, a.d, &a.k, |_, x| factors.k(x));
-        Ok(Encoded {
+        Ok(EncodedHead {
             head,
             encodings,
             saturated: [q.saturated, k.saturated],
@@ -88,7 +88,7 @@ impl<'a> Encoded<'a> {
             k: k.words,
             scalings: candidates.map(|exponent| scaling.with_v_exponent(exponent)).collect(),
             channels: Channels::new(encodings, &a.v, a.dv),
-            parts: Parts::Whole,
+            parts: KeyParts::Whole,
         })
     }
 
@@ -99,8 +99,8 @@ impl<'a> Encoded<'a> {
     }
 
     /// With keys that reach a core in parts; every query sees all of them, and there is no sink.
-    pub(crate) fn in_parts(self, parts: Parts) -> Self {
-        Encoded { parts, ..self }
+    pub(crate) fn in_parts(self, parts: KeyParts) -> Self {
+        EncodedHead { parts, ..self }
     }
 
     /// The number of an element of a result, by its place in the result.
@@ -128,7 +128,7 @@ impl<'a> Encoded<'a> {
         let score_shift = self.scalings.first().map(|scaling| scaling.score_shift);
         let lengths = self.head.trace.attention.lengths();
         // A core with partial results has masks too.
-        let [partial, masks] = [config.partial, config.masks].map(|has| has || self.parts != Parts::Whole);
+        let [partial, masks] = [config.partial, config.masks].map(|has| has || self.parts != KeyParts::Whole);
         let fitted = CoreConfig { score_shift, partial, masks, ..config.clone() }.with_lengths(lengths);
         fitted.validate().map(|()| fitted)
     }
@@ -174,7 +174,7 @@ impl<'a> Encoded<'a> {
     }
 }
 
-impl<'a> Prepared<'a> {
+impl<'a> PreparedHeads<'a> {
     /// Scales and rounds all heads.
     ///
     /// # Errors
@@ -182,12 +182,12 @@ impl<'a> Prepared<'a> {
     pub fn new(heads: &'a Heads, encodings: impl Into<Encodings>) -> Result<Self, HeadsError> {
         let encodings = encodings.into();
         let encode = |head| {
-            let encoded = Encoded::new(encodings, ScaleRule::default(), head)?;
+            let encoded = EncodedHead::new(encodings, ScaleRule::default(), head)?;
             let values = encoded.scalings.iter().map(|scaling| encoded.values(scaling).words).collect();
             Ok::<_, HeadsError>((encoded, values))
         };
         let heads = heads.heads.par_iter().map(encode);
-        Ok(Prepared { encodings, heads: heads.collect::<Result<_, _>>()? })
+        Ok(PreparedHeads { encodings, heads: heads.collect::<Result<_, _>>()? })
     }
 
     /// Errors of a configuration. Its vector length and score shift are replaced by each head's.

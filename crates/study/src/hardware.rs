@@ -1,6 +1,6 @@
 //! The hardware error: the RustHDL core, cycle by cycle, against the bit-exact model that all other errors are of.
 
-use crate::errors::Encoded;
+use crate::errors::EncodedHead;
 use flashd_golden::{Model, QueryResult, values_exponent};
 use flashd_simulator::{Cycle, Gaps, Observer, Query, RunError, Workload, run_against};
 use flashd_spec::config::CoreConfig;
@@ -29,9 +29,9 @@ pub struct HardwareCheck {
 
 /// The results as they leave the core.
 #[derive(Default)]
-struct Results(Vec<Vec<u64>>);
+struct PortResults(Vec<Vec<u64>>);
 
-impl Observer for Results {
+impl Observer for PortResults {
     fn cycle(&mut self, cycle: &Cycle) -> std::io::Result<()> {
         if let Some(frame) = cycle.frame.filter(|frame| frame.is_high(Port::OValid)) {
             self.0.push(frame[Port::O].to_vec());
@@ -46,7 +46,7 @@ impl Observer for Results {
 /// # Errors
 /// The first difference in any cycle ends the run.
 pub(crate) fn check(
-    encoded: &Encoded,
+    encoded: &EncodedHead,
     config: &CoreConfig,
     scaling: &Scaling,
     queries: usize,
@@ -85,7 +85,7 @@ fn against(
     results: &[QueryResult],
     value: &dyn Fn(usize, u64) -> f64,
 ) -> Result<HardwareCheck, RunError> {
-    let mut hardware = Results::default();
+    let mut hardware = PortResults::default();
     let counters = run_against(config, workload, Gaps::None, &mut [&mut hardware], results)?;
     let elements = hardware.0.iter().flat_map(|o| o.iter().enumerate());
     let pairs = elements.zip(results.iter().flat_map(|result| &result.o));
@@ -116,7 +116,7 @@ mod tests {
         let heads = Heads::synthetic(1, 64);
         let head = &heads.heads[0];
         let format = Format::BF16;
-        let encoded = Encoded::new(format, Default::default(), head).unwrap();
+        let encoded = EncodedHead::new(format, Default::default(), head).unwrap();
         let scaling = &encoded.scalings[0];
         let config = encoded.fitted(&CoreConfig::new(Design::FlashD, 16, format)).unwrap();
         let good = check(&encoded, &config, scaling, 2).unwrap();

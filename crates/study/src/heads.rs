@@ -48,7 +48,7 @@ pub struct Scores {
 
 /// A sample of the queries of one head.
 #[derive(Clone, Debug)]
-pub struct Head {
+pub struct HeadSample {
     /// The head.
     pub trace: Trace,
     /// Queries used: the last one and every n-th before it.
@@ -65,15 +65,15 @@ pub struct Head {
     pub magnitudes: Magnitudes,
 }
 
-impl Head {
+impl HeadSample {
     /// A head with every `every`-th query, counted from the last; 1 (or 0) takes all.
-    pub(crate) fn new(trace: Trace, every: usize) -> Head {
+    pub(crate) fn new(trace: Trace, every: usize) -> HeadSample {
         let queries: Vec<usize> = (0..trace.attention.queries).rev().step_by(every.max(1)).collect();
-        Head::of(trace, queries, Scores::default())
+        HeadSample::of(trace, queries, Scores::default())
     }
 
     /// Given queries of a head.
-    fn of(trace: Trace, queries: Vec<usize>, model: Scores) -> Head {
+    fn of(trace: Trace, queries: Vec<usize>, model: Scores) -> HeadSample {
         let a = &trace.attention;
         let bias = match model.alibi {
             Some(slope) => Bias::Alibi { slope, positions: a.positions(CausalAlign::default()) },
@@ -90,7 +90,7 @@ impl Head {
             with_sink(s, &v[..n * a.dv], a.dv, model.sink)
         });
         let exact = exact.collect();
-        Head { queries, lengths, scores: model, bias, exact, magnitudes: Magnitudes::of(a), trace }
+        HeadSample { queries, lengths, scores: model, bias, exact, magnitudes: Magnitudes::of(a), trace }
     }
 
     /// The addend of the score of a key for the query at a place of the sample, as a core gets it: an encoding of [`BIAS`].
@@ -105,13 +105,13 @@ impl Head {
 
     /// The same head in another model: exact results are of that model.
     #[must_use]
-    pub fn with_scores(self, scores: Scores) -> Head {
-        if self.scores == scores { self } else { Head::of(self.trace, self.queries, scores) }
+    pub fn with_scores(self, scores: Scores) -> HeadSample {
+        if self.scores == scores { self } else { HeadSample::of(self.trace, self.queries, scores) }
     }
 
     /// The same head in a model that caps its scores, or does not.
     #[must_use]
-    pub fn with_softcap(self, softcap: Option<f64>) -> Head {
+    pub fn with_softcap(self, softcap: Option<f64>) -> HeadSample {
         let scores = Scores { softcap, ..self.scores };
         self.with_scores(scores)
     }
@@ -131,7 +131,7 @@ impl Head {
 #[derive(Clone, Debug)]
 pub struct Heads {
     /// Sorted by name.
-    pub heads: Vec<Head>,
+    pub heads: Vec<HeadSample>,
 }
 
 /// Vector lengths of synthetic heads.
@@ -166,7 +166,7 @@ pub(crate) fn softcap_of(cores: &[CoreConfig]) -> Option<f64> {
 }
 
 impl Heads {
-    /// Each of them by [`Head::with_scores`].
+    /// Each of them by [`HeadSample::with_scores`].
     #[must_use]
     pub fn with_scores(self, scores: Scores) -> Heads {
         Heads { heads: self.heads.into_iter().map(|head| head.with_scores(scores)).collect() }
@@ -176,10 +176,10 @@ impl Heads {
     /// K.
     #[must_use]
     pub fn smooth_k(&self) -> Heads {
-        let smooth = |head: &Head| {
+        let smooth = |head: &HeadSample| {
             let seen = head.trace.visible().seen(&head.trace.attention).keys;
             let trace = Trace { attention: head.trace.attention.smooth_k(&seen), ..head.trace.clone() };
-            Head { trace, ..head.clone() }
+            HeadSample { trace, ..head.clone() }
         };
         Heads { heads: self.heads.iter().map(smooth).collect() }
     }
@@ -192,7 +192,7 @@ impl Heads {
         let head = |(d, head): (usize, u64)| {
             let group = format!("synthetic-d{d}");
             let attention = attention_like(seed.wrapping_add(head), SYNTHETIC_KEYS, SYNTHETIC_KEYS, d);
-            Head::new(
+            HeadSample::new(
                 Trace { name: format!("{group}-head{head:02}"), group, d, causal: true, attention },
                 every,
             )
@@ -219,6 +219,6 @@ impl Heads {
                 return Err(unfit("no rows; at least one query and one key are needed".into()));
             }
         }
-        Ok(Heads { heads: traces.into_par_iter().map(|trace| Head::new(trace, every)).collect() })
+        Ok(Heads { heads: traces.into_par_iter().map(|trace| HeadSample::new(trace, every)).collect() })
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::accuracy::{AccuracyError, MeanMax, on_head};
 use crate::equal;
-use crate::errors::Encoded;
+use crate::errors::EncodedHead;
 use crate::grid::stem;
-use crate::heads::{Head, softcap_of};
+use crate::heads::{HeadSample, softcap_of};
 use flashd_simulator::Accuracy;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Encodings;
@@ -98,7 +98,7 @@ pub fn measure(
             let mut head = spread_head(seed, keys);
             for ((format, cores), heads) in sets.iter().zip(&mut heads) {
                 head = head.with_softcap(softcap_of(cores));
-                let on = on_head(&Encoded::new(*format, Default::default(), &head)?, cores, done)?;
+                let on = on_head(&EncodedHead::new(*format, Default::default(), &head)?, cores, done)?;
                 heads[0].push(on.input);
                 for (heads, total) in heads[1..].iter_mut().zip(on.cores) {
                     heads.push(total.accuracy);
@@ -120,11 +120,11 @@ pub fn measure(
 }
 
 /// [`QUERIES`] queries that all see all keys.
-fn spread_head(seed: u64, keys: usize) -> Head {
+fn spread_head(seed: u64, keys: usize) -> HeadSample {
     let mut attention = attention_like(seed, QUERIES, keys, equal::D);
     odd_means(&mut attention.v, equal::D);
     let (name, group) = (format!("keys{keys}-seed{seed}"), format!("keys{keys}"));
-    Head::new(Trace { name, group, d: equal::D, causal: false, attention }, 1)
+    HeadSample::new(Trace { name, group, d: equal::D, causal: false, attention }, 1)
 }
 
 fn with_ratios(errors: impl Iterator<Item = (usize, MeanMax)> + Clone) -> Vec<LengthErrors> {

@@ -19,11 +19,11 @@
 //! use flashd_spec::config::{CoreConfig, Design};
 //! use flashd_spec::format::Format;
 //! use flashd_study::pareto::{Point, front};
-//! use flashd_study::{Heads, Prepared};
+//! use flashd_study::{Heads, PreparedHeads};
 //!
 //! // The last query of some heads made from a seed, as keys and values in bf16.
 //! let heads = Heads::synthetic(1, 256);
-//! let prepared = Prepared::new(&heads, Format::BF16)?;
+//! let prepared = PreparedHeads::new(&heads, Format::BF16)?;
 //! let error = |design| prepared.errors(&CoreConfig::new(design, 16, Format::BF16)).unwrap().mean;
 //! let (flash_d, fa2) = (error(Design::FlashD), error(Design::Fa2));
 //! assert!(flash_d > 0.0 && flash_d < 0.01);
@@ -56,9 +56,9 @@ pub mod grid;
 pub mod pareto;
 
 // Heads of attention, by queries that are measured.
-pub use heads::{Head, Heads, HeadsError, SYNTHETIC_D, SYNTHETIC_HEADS, SYNTHETIC_KEYS, Scores};
+pub use heads::{HeadSample, Heads, HeadsError, SYNTHETIC_D, SYNTHETIC_HEADS, SYNTHETIC_KEYS, Scores};
 // Errors of a core on them.
-pub use errors::{GroupErrors, Prepared, TraceErrors};
+pub use errors::{GroupErrors, PreparedHeads, TraceErrors};
 // The order of a core's errors.
 pub use by::By;
 // The model against the hardware on a part of them.

@@ -4,7 +4,7 @@ use flashd_golden::{Head, Merge, QueryResult, VectorModel, values_exponent};
 
 /// How the keys of a query reach the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parts {
+pub enum KeyParts {
     /// All to one core, without a break.
     Whole,
     /// An equal share to each of P cores, P a power of two; a tree merges their states.
@@ -13,7 +13,7 @@ pub enum Parts {
     Continued(usize),
 }
 
-impl Parts {
+impl KeyParts {
     /// Results of a head whose queries see all keys; the model has partial results unless the keys stay whole.
     pub(crate) fn results(self, model: &VectorModel, head: Head) -> Vec<QueryResult> {
         let (queries, keys) = (head.lengths.len(), head.lengths.iter().copied().max().unwrap_or(0));
@@ -22,12 +22,12 @@ impl Parts {
             model.run(Head { from: &from, lengths: &to, restored, ..head }).results
         };
         match self {
-            Parts::Whole => model.run(head).results,
-            Parts::Continued(parts) => (0..parts).fold(Vec::new(), |before: Vec<QueryResult>, part| {
+            KeyParts::Whole => model.run(head).results,
+            KeyParts::Continued(parts) => (0..parts).fold(Vec::new(), |before: Vec<QueryResult>, part| {
                 let states: Vec<_> = before.into_iter().map(|result| result.state).collect();
                 run(part, parts, &states)
             }),
-            Parts::Split(parts) => {
+            KeyParts::Split(parts) => {
                 let of_parts: Vec<Vec<QueryResult>> = (0..parts).map(|part| run(part, parts, &[])).collect();
                 let of_query = |i: usize| of_parts.iter().map(|results| results[i].clone()).collect();
                 let of_queries: Vec<Vec<QueryResult>> = (0..queries).map(of_query).collect();

@@ -2,11 +2,11 @@
 //!
 //! Each width of a core is searched a few bits around its default. Two rules keep the search short:
 //!
-//! - A bit more of a width hardly ever makes an error larger. So a core that fails clearly ([`Rule::relaxed`]) rules out all cores that have no wider width.
+//! - A bit more of a width hardly ever makes an error larger. So a core that fails clearly ([`Ratios::relaxed`]) rules out all cores that have no wider width.
 //!   A core that holds rules out all that cost more.
 //! - The cost of a bit of a width depends little on the other widths. So costs are estimated as linear, from the costs of cores with one width narrower.
 
-use crate::equal_error::{Judged, Rule};
+use crate::equal_error::{Judged, Ratios};
 use flashd_spec::config::{Accumulator, CoreConfig, Design, LaneBits};
 use std::collections::BTreeMap;
 
@@ -123,7 +123,7 @@ pub static WIDTHS: [Width; 7] = [
 
 /// A core of a space.
 #[derive(Clone, Debug)]
-struct Point {
+struct SpacePoint {
     widths: Vec<u32>,
     core: CoreConfig,
     cost: f64,
@@ -133,7 +133,7 @@ struct Point {
 pub struct Space {
     start: CoreConfig,
     widths: Vec<&'static Width>,
-    points: Vec<Point>,
+    points: Vec<SpacePoint>,
 }
 
 /// A core that keeps the rule.
@@ -165,7 +165,7 @@ impl Space {
         let cores = points.into_iter().map(|widths| (space.core(&widths), widths));
         space.points = cores
             .filter(|(core, _)| core.validate().is_ok())
-            .map(|(core, widths)| Point { widths, core, cost: 0.0 })
+            .map(|(core, widths)| SpacePoint { widths, core, cost: 0.0 })
             .collect();
         space
     }
@@ -247,11 +247,11 @@ impl Space {
     /// Errors of `judge`, which is called for some cores at a time and caches its judgements.
     pub fn search<E>(
         &self,
-        rule: Rule,
+        rule: Ratios,
         mut judge: impl FnMut(&[CoreConfig]) -> Result<Vec<Judged>, E>,
     ) -> Result<Vec<Holding>, E> {
         let mut holding: Vec<Holding> = Vec::new();
-        let mut open: Vec<&Point> = self.points.iter().collect();
+        let mut open: Vec<&SpacePoint> = self.points.iter().collect();
         while !open.is_empty() {
             let batch = batch(&open);
             let cores: Vec<CoreConfig> = batch.iter().map(|point| point.core.clone()).collect();
@@ -272,12 +272,12 @@ impl Space {
 }
 
 /// In no width wider.
-fn narrower(a: &Point, b: &Point) -> bool {
+fn narrower(a: &SpacePoint, b: &SpacePoint) -> bool {
     a.widths.iter().zip(&b.widths).all(|(a, b)| a <= b)
 }
 
 /// Cores that are judged together: the ones that rule out most, whether they hold or fail. None rules out another.
-fn batch<'a>(open: &[&'a Point]) -> Vec<&'a Point> {
+fn batch<'a>(open: &[&'a SpacePoint]) -> Vec<&'a SpacePoint> {
     /// Making the heads takes as long as judging some cores on them.
     const MOST: usize = 6;
     let rank: BTreeMap<_, _> = {
@@ -285,14 +285,14 @@ fn batch<'a>(open: &[&'a Point]) -> Vec<&'a Point> {
         costs.sort_by(f64::total_cmp);
         open.iter().map(|point| (&point.widths, costs.partition_point(|&cost| cost < point.cost))).collect()
     };
-    let ruled_out = |point: &Point| {
+    let ruled_out = |point: &SpacePoint| {
         let fails = open.iter().filter(|other| narrower(other, point)).count();
         let holds = open.len() - rank[&point.widths];
         fails.min(holds)
     };
-    let mut best: Vec<(usize, &Point)> = open.iter().map(|&point| (ruled_out(point), point)).collect();
+    let mut best: Vec<(usize, &SpacePoint)> = open.iter().map(|&point| (ruled_out(point), point)).collect();
     best.sort_by_key(|&(count, _)| std::cmp::Reverse(count));
-    let mut batch: Vec<&Point> = Vec::new();
+    let mut batch: Vec<&SpacePoint> = Vec::new();
     for (_, point) in best {
         if batch.len() < MOST && batch.iter().all(|other| !narrower(point, other) && !narrower(other, point))
         {

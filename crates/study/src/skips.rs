@@ -15,7 +15,7 @@ pub mod worst;
 
 pub use measure::{Figures, GroupHolds, HeadHolds, RuleHolds, group, measure};
 pub use rule::{DEFAULT_THRESHOLDS, Decay, Rule, RuleError, default_rules, default_worst_rules};
-pub use tally::Tally;
+pub use tally::RuleTally;
 
 /// The share of steps that the paper's static rule holds, as its Table I reports, smallest and largest.
 pub const PAPER_HELD: (f64, f64) = (0.005, 0.028);

@@ -35,7 +35,8 @@ mod visible;
 // Tensors in files.
 pub use bias::Bias;
 pub use tensor::{
-    Attention, First, Layer, Place, Problem, Size, Source, TensorError, npy_bytes, read_mask, write_npy,
+    Attention, First, Layer, Origins, Size, TensorError, TensorPlace, TensorProblem, npy_bytes, read_mask,
+    write_npy,
 };
 // Folders of heads.
 pub use meta::MetaError;
@@ -48,6 +49,6 @@ pub use visible::{AskedVisible, Visible};
 pub use quantise::{Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, v_candidates};
 // Rounding to encodings.
 pub use quantise::{
-    Channels, Quantised, Quantiser, Rounded, Rounding, RowEncoding, ScaleRule, channel_limit, quantise,
+    Channels, FormatRounding, Quantised, Quantiser, Rounded, RowEncoding, ScaleRule, channel_limit, quantise,
     round_to, round_value, row_encodings,
 };

@@ -83,21 +83,21 @@ impl<'de> Deserialize<'de> for Note {
 }
 
 /// An entry of a list.
-enum Entry {
+enum MetaEntry {
     Head(Box<Meta>),
     /// A stream that heads were made of, by its name: nothing is read from such an entry.
     Stream,
 }
 
-impl<'de> Deserialize<'de> for Entry {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Entry, D::Error> {
+impl<'de> Deserialize<'de> for MetaEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<MetaEntry, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;
         if value.get("stream").is_some_and(|name| name.is_string()) && value.get("file").is_none() {
-            return Ok(Entry::Stream);
+            return Ok(MetaEntry::Stream);
         }
         // The path inside the entry, which the outer reader does not see.
         let meta = flashd_files::from_value(value).map_err(serde::de::Error::custom)?;
-        Ok(Entry::Head(Box::new(meta)))
+        Ok(MetaEntry::Head(Box::new(meta)))
     }
 }
 
@@ -117,13 +117,13 @@ impl Descriptions {
             Err(e) if e.kind() == io::ErrorKind::NotFound => "[]".into(),
             Err(error) => return Err(MetaError::Unreadable { path, error }),
         };
-        let entries: Vec<Entry> = match flashd_files::from_json(&text) {
+        let entries: Vec<MetaEntry> = match flashd_files::from_json(&text) {
             Ok(entries) => entries,
             Err(error) => return Err(MetaError::NoList { path, error }),
         };
         let mut by_name: BTreeMap<String, (usize, Meta)> = BTreeMap::new();
         for (place, entry) in entries.into_iter().enumerate() {
-            let Entry::Head(meta) = entry else { continue };
+            let MetaEntry::Head(meta) = entry else { continue };
             let wrong = |problem| MetaError::Entry { path: path.clone(), entry: place + 1, problem };
             let Some(name) = meta.file.clone() else {
                 return Err(wrong(

@@ -6,7 +6,7 @@ pub mod proofs;
 use crate::failure::{Failure, Outcome, input, none, with};
 use crate::icarus::checks as compared;
 use crate::process::{Said, command, flashd, require, root, run, succeeds};
-use crate::selection::{Around, Selection};
+use crate::selection::{DesignSelection, Surroundings};
 use crate::selections::{datapath, fa2, flash_d, late, masked, partial};
 use crate::work::{self, create};
 use bench::{Bench, Python};
@@ -61,9 +61,9 @@ enum Check {
 }
 
 /// A wrapper, its checks, and its data.
-struct Case {
+struct WrapperCase {
     core: CoreConfig,
-    wrapper: Around,
+    wrapper: Surroundings,
     checks: &'static [Check],
     /// More of them with `--long`: they take Verilator a minute to compile, and find the same faults.
     long: &'static [Check],
@@ -76,47 +76,47 @@ struct Case {
 const CODE: &str = "bytes_code-d16-layer02-head05";
 const MATH: &str = "bytes_math-d16-layer04-head03";
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<WrapperCase> {
     let holding = |core| CoreConfig { hold: Some(Hold::Below(6.0)), ..core };
     let mut cases = vec![
         // Masks, beats of a part of a vector; the window makes runs of one block each.
-        Case {
+        WrapperCase {
             core: masked(flash_d(16, Format::FP8_E4M3)),
-            wrapper: Around::wrapper(3, Some(32), false),
+            wrapper: Surroundings::wrapper(3, Some(32), false),
             checks: &[Check::Icarus, Check::FuseSoc, Check::Cocotb],
             long: &[],
             head: CODE,
             limits: "--first-queries 14 --first-keys 16 --causal",
         },
-        Case {
+        WrapperCase {
             core: masked(flash_d(16, Format::BF16)),
-            wrapper: Around::wrapper(3, Some(64), false),
+            wrapper: Surroundings::wrapper(3, Some(64), false),
             checks: &[],
             long: &[Check::Verilator],
             head: CODE,
             limits: "--first-queries 61 --first-keys 64 --causal --window 9",
         },
         // All values, one beat a vector.
-        Case {
+        WrapperCase {
             core: fa2(16, Format::BF16),
-            wrapper: Around::wrapper(4, None, true),
+            wrapper: Surroundings::wrapper(4, None, true),
             checks: &[Check::Icarus],
             long: &[Check::Verilator, Check::Cocotb],
             head: MATH,
             limits: "--first-queries 10 --first-keys 12",
         },
         // One query, and values that it does not need.
-        Case {
+        WrapperCase {
             core: holding(flash_d(16, Format::FP8_E4M3)),
-            wrapper: Around::wrapper(1, None, false),
+            wrapper: Surroundings::wrapper(1, None, false),
             checks: &[Check::Verilator],
             long: &[],
             head: MATH,
             limits: "--first-queries 20 --first-keys 100",
         },
-        Case {
+        WrapperCase {
             core: datapath(FlashDVariant::Paper, 16, Format::FP8_E4M3),
-            wrapper: Around::wrapper(2, Some(16), false),
+            wrapper: Surroundings::wrapper(2, Some(16), false),
             checks: &[Check::Icarus],
             long: &[Check::Cocotb],
             head: CODE,
@@ -125,18 +125,18 @@ fn cases() -> Vec<Case> {
     ];
     cases.extend([
         // Tiles, whose queries begin from the states of the tile before.
-        Case {
+        WrapperCase {
             core: partial(flash_d(16, Format::BF16)),
-            wrapper: Around::wrapper(3, None, false),
+            wrapper: Surroundings::wrapper(3, None, false),
             checks: &[Check::Icarus],
             long: &[Check::Verilator],
             head: CODE,
             limits: "--first-queries 14 --first-keys 24 --tile 5",
         },
         // Queries, keys with their scales, values, and results with their states: all of another width.
-        Case {
+        WrapperCase {
             core: partial(fa2(16, Format::INT8)),
-            wrapper: Around::wrapper(2, Some(72), true),
+            wrapper: Surroundings::wrapper(2, Some(72), true),
             checks: &[Check::Icarus],
             long: &[],
             head: MATH,
@@ -144,9 +144,9 @@ fn cases() -> Vec<Case> {
         },
     ]);
     // Values that are asked for ahead, one beat a vector and several.
-    cases.extend([256, 64].map(|beat| Case {
+    cases.extend([256, 64].map(|beat| WrapperCase {
         core: late(4, masked(flash_d(16, Format::BF16))),
-        wrapper: Around::wrapper(3, Some(beat), false),
+        wrapper: Surroundings::wrapper(3, Some(beat), false),
         checks: &[Check::Icarus],
         long: &[],
         head: CODE,
@@ -158,10 +158,10 @@ fn cases() -> Vec<Case> {
 /// All checks of all wrappers, and the proofs.
 pub fn axis(options: &WrapperOptions) -> Outcome {
     require(&["iverilog", "vvp", "verilator", "yosys", "make", "g++", "python3"])?;
-    let named = |case: &Case| Selection::around(case.core.clone(), case.wrapper).to_string();
-    let checks = |case: &Case| [case.checks, if options.long { case.long } else { &[] }].concat();
-    let wanted = |case: &Case| named(case).contains(&options.only);
-    let cases: Vec<Case> =
+    let named = |case: &WrapperCase| DesignSelection::around(case.core.clone(), case.wrapper).to_string();
+    let checks = |case: &WrapperCase| [case.checks, if options.long { case.long } else { &[] }].concat();
+    let wanted = |case: &WrapperCase| named(case).contains(&options.only);
+    let cases: Vec<WrapperCase> =
         cases().into_iter().filter(|case| wanted(case) && !checks(case).is_empty()).collect();
     if cases.is_empty() {
         let more = if options.long { "" } else { "; --long has more wrappers" };
@@ -172,7 +172,7 @@ pub fn axis(options: &WrapperOptions) -> Outcome {
     println!("{}", python.versions()?);
     let work = work::temporary()?;
     let beats = BEATS[usize::from(options.long)];
-    let mut table = Table::new();
+    let mut table = CheckTable::new();
     for (i, case) in cases.iter().enumerate() {
         let folder = create(&work.path().join(i.to_string()))?;
         let name = prepare(case, &folder)?;
@@ -212,15 +212,15 @@ pub fn axis(options: &WrapperOptions) -> Outcome {
 }
 
 /// The wrapper, its packets and its bench in a folder; returns its name.
-fn prepare(case: &Case, folder: &Path) -> Outcome<String> {
-    Selection::around(case.core.clone(), case.wrapper).generate(&[], folder)?;
+fn prepare(case: &WrapperCase, folder: &Path) -> Outcome<String> {
+    DesignSelection::around(case.core.clone(), case.wrapper).generate(&[], folder)?;
     let name = work::only(folder, ".v")?;
-    let Around::Wrapper { queries, .. } = case.wrapper else { return input("a wrapper is needed") };
+    let Surroundings::Wrapper { queries, .. } = case.wrapper else { return input("a wrapper is needed") };
     let vectors = folder.join("array.vec");
     let flashd = flashd()?;
     let mut simulate = command(&flashd[0], &flashd[1..]);
     simulate.args(["simulate", "--tensor-scale", "none"]);
-    simulate.args(Selection::around(case.core.clone(), Around::array(queries)).flags());
+    simulate.args(DesignSelection::around(case.core.clone(), Surroundings::array(queries)).flags());
     simulate.args(case.limits.split_whitespace()).arg("--vectors").arg(&vectors);
     for tensor in ["q", "k", "v"] {
         let file = format!("testbench/data/{}-{tensor}.npy", case.head);
@@ -239,14 +239,14 @@ pub fn packets(manifest: &Path, vectors: Option<&Path>, out: &Path) -> Outcome {
 }
 
 /// The lines of all checks.
-struct Table {
+struct CheckTable {
     failed: usize,
 }
 
-impl Table {
-    fn new() -> Table {
+impl CheckTable {
+    fn new() -> CheckTable {
         println!("{:<44} {:<9} {:<24} {:>8}  result", "wrapper", "check", "scope", "seconds");
-        Table { failed: 0 }
+        CheckTable { failed: 0 }
     }
 
     /// A check that passes if it ends with success. Prints its last line that begins with TEST or cocotb, or its exit status.

@@ -3,14 +3,14 @@
 use crate::failure::{Outcome, check, input, none};
 use crate::icarus::{checks, icarus};
 use crate::process::{pool, processors, require, simulators};
-use crate::selection::{Around, Selection};
+use crate::selection::{DesignSelection, Surroundings};
 use crate::selections::{
     D, biased, capped, datapath, fa2, flash_d, late, masked, partial, to_int8, with_states,
 };
 use crate::work::{self, create, only};
 use clap::Args;
 use flashd::parts::{variants, whole};
-use flashd_spec::config::{Arithmetic, CoreConfig, Fa2Variant, FlashDVariant, Hold, Kind, Lengths};
+use flashd_spec::config::{Arithmetic, CoreConfig, DatapathKind, Fa2Variant, FlashDVariant, Hold, Lengths};
 use flashd_spec::format::{Format, Formats};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub struct CosimOptions {
 /// Both simulators.
 pub fn cosim(options: &CosimOptions) -> Outcome {
     require(&["iverilog", "vvp", "verilator", "make", "g++"])?;
-    let wanted = |selection: &Selection| selection.to_string().contains(&options.only);
+    let wanted = |selection: &DesignSelection| selection.to_string().contains(&options.only);
     let mut testbenches: Vec<_> =
         in_icarus(options.long.is_some()).into_iter().filter(|(selection, _)| wanted(selection)).collect();
     if options.long.is_none() {
@@ -52,7 +52,10 @@ pub fn cosim(options: &CosimOptions) -> Outcome {
     let mut streams = match options.long {
         None => vec![(shipped(), vec!["--engine-keys", "1000"]), (few(), vec![])],
         Some(_) => vec![
-            (CoreConfig::shipped().into_iter().map(Selection::core).collect(), vec!["--engine-keys", "2000"]),
+            (
+                CoreConfig::shipped().into_iter().map(DesignSelection::core).collect(),
+                vec!["--engine-keys", "2000"],
+            ),
             ([few(), many()].concat(), vec!["--keys", "100000", "--engine-keys", "2000"]),
         ],
     };
@@ -86,10 +89,10 @@ pub fn cosim(options: &CosimOptions) -> Outcome {
 }
 
 /// The emitted testbenches in Icarus.
-fn in_parallel(designs: &[(Selection, Vec<&str>)], jobs: Option<usize>) -> Outcome {
+fn in_parallel(designs: &[(DesignSelection, Vec<&str>)], jobs: Option<usize>) -> Outcome {
     let work = work::temporary()?;
     let passed: usize = pool(jobs)?.install(|| {
-        let one = |(i, (selection, options)): (usize, &(Selection, Vec<&str>))| {
+        let one = |(i, (selection, options)): (usize, &(DesignSelection, Vec<&str>))| {
             let folder = work.path().join(i.to_string());
             let verdict = simulate(selection, options, &folder);
             // Removed at once, or the disk fills.
@@ -107,7 +110,7 @@ fn in_parallel(designs: &[(Selection, Vec<&str>)], jobs: Option<usize>) -> Outco
 }
 
 /// The testbench of one design: its name and the number of its checks.
-fn simulate(selection: &Selection, options: &[&str], folder: &Path) -> Outcome<(String, u64)> {
+fn simulate(selection: &DesignSelection, options: &[&str], folder: &Path) -> Outcome<(String, u64)> {
     create(folder)?;
     selection.generate(&[&["--testbench"], options].concat(), folder)?;
     let name = only(folder, "_tb.v")?;
@@ -118,13 +121,13 @@ fn simulate(selection: &Selection, options: &[&str], folder: &Path) -> Outcome<(
 
 /// The designs for Icarus, and options of their testbenches. The slowest are long: longer vectors have more of the
 /// same modules, which Verilator has with d = 16.
-fn in_icarus(long: bool) -> Vec<(Selection, Vec<&'static str>)> {
+fn in_icarus(long: bool) -> Vec<(DesignSelection, Vec<&'static str>)> {
     let d = if long { D } else { D / 2 };
-    let short = variants(d).into_iter().map(|core| (Selection::core(core), vec!["--keys", FEW_KEYS]));
+    let short = variants(d).into_iter().map(|core| (DesignSelection::core(core), vec!["--keys", FEW_KEYS]));
     let mut all: Vec<_> = short.collect();
     for of in [flash_d, fa2] {
-        all.push((Selection::core(of(16, Format::BF16)), vec!["--seed", "2"]));
-        all.push((Selection::core(of(16, Format::FP8_E4M3)), vec![]));
+        all.push((DesignSelection::core(of(16, Format::BF16)), vec!["--seed", "2"]));
+        all.push((DesignSelection::core(of(16, Format::FP8_E4M3)), vec![]));
     }
     let mut cores = if long { vec![flash_d(64, Format::FP8_E4M3)] } else { Vec::new() };
     let masks = [
@@ -136,7 +139,7 @@ fn in_icarus(long: bool) -> Vec<(Selection, Vec<&'static str>)> {
     ];
     cores.extend(masks.into_iter().chain(CoreConfig::staged_otherwise(12, Format::BF16)).map(masked));
     // Either format, by the lanes.
-    let format = |kind: &Kind| match kind.arithmetic {
+    let format = |kind: &DatapathKind| match kind.arithmetic {
         Arithmetic::Fixed => Format::FP8_E4M3,
         _ => Format::BF16,
     };
@@ -156,40 +159,40 @@ fn in_icarus(long: bool) -> Vec<(Selection, Vec<&'static str>)> {
         to_int8(4, fa2(5, Format::INT4)),
         to_int8(2, fa2(6, Format::FP8_E4M3)),
     ]);
-    all.extend(cores.into_iter().map(|core| (Selection::core(core), vec![])));
+    all.extend(cores.into_iter().map(|core| (DesignSelection::core(core), vec![])));
     let machines = arrays_and_split_keys().into_iter();
-    all.extend(machines.map(|(core, around)| (Selection::around(core, around), vec![])));
+    all.extend(machines.map(|(core, around)| (DesignSelection::around(core, around), vec![])));
     all
 }
 
-fn arrays_and_split_keys() -> Vec<(CoreConfig, Around)> {
+fn arrays_and_split_keys() -> Vec<(CoreConfig, Surroundings)> {
     let (flash_d_6, fa2_6) = (flash_d(6, Format::FP8_E4M3), fa2(6, Format::FP8_E4M3));
-    let five = Around::Array { queries: 2, key_index_bits: Some(5) };
+    let five = Surroundings::Array { queries: 2, key_index_bits: Some(5) };
     vec![
-        (flash_d_6.clone(), Around::array(8)),
-        (fa2_6.clone(), Around::array(3)),
-        (masked(flash_d_6.clone()), Around::array(4)),
+        (flash_d_6.clone(), Surroundings::array(8)),
+        (fa2_6.clone(), Surroundings::array(3)),
+        (masked(flash_d_6.clone()), Surroundings::array(4)),
         (masked(fa2_6), five),
-        (late(3, flash_d_6.clone()), Around::array(2)),
-        (biased(flash_d_6), Around::array(3)),
-        (capped(fa2(5, Format::BF16)), Around::array(2)),
-        (capped(flash_d(5, Format::BF16)), Around::Split { parts: 2 }),
-        (biased(fa2(5, Format::BF16)), Around::Split { parts: 2 }),
-        (flash_d(5, Format::BF16), Around::Split { parts: 2 }),
-        (datapath(FlashDVariant::Rounded, 5, Format::BF16), Around::Split { parts: 8 }),
-        (datapath(FlashDVariant::Fixed, 5, Format::BF16), Around::Split { parts: 4 }),
+        (late(3, flash_d_6.clone()), Surroundings::array(2)),
+        (biased(flash_d_6), Surroundings::array(3)),
+        (capped(fa2(5, Format::BF16)), Surroundings::array(2)),
+        (capped(flash_d(5, Format::BF16)), Surroundings::Split { parts: 2 }),
+        (biased(fa2(5, Format::BF16)), Surroundings::Split { parts: 2 }),
+        (flash_d(5, Format::BF16), Surroundings::Split { parts: 2 }),
+        (datapath(FlashDVariant::Rounded, 5, Format::BF16), Surroundings::Split { parts: 8 }),
+        (datapath(FlashDVariant::Fixed, 5, Format::BF16), Surroundings::Split { parts: 4 }),
         (
             holding(Hold::Below(6.0), datapath(FlashDVariant::Rounded, 5, Format::BF16)),
-            Around::Split { parts: 4 },
+            Surroundings::Split { parts: 4 },
         ),
-        (fa2(5, Format::BF16), Around::Split { parts: 4 }),
-        (late(2, datapath(Fa2Variant::SeparateScale, 5, Format::BF16)), Around::Split { parts: 2 }),
-        (datapath(Fa2Variant::LogReference, 5, Format::FP8_E4M3), Around::Split { parts: 4 }),
-        (fa2(5, Format::INT8), Around::Split { parts: 2 }),
-        (partial(flash_d(5, Format::FP8_E4M3)), Around::array(3)),
-        (partial(fa2(5, Format::INT8)), Around::array(2)),
-        (to_int8(0, flash_d(5, Format::INT8)), Around::Split { parts: 2 }),
-        (to_int8(1, fa2(5, Format::BF16)), Around::array(2)),
+        (fa2(5, Format::BF16), Surroundings::Split { parts: 4 }),
+        (late(2, datapath(Fa2Variant::SeparateScale, 5, Format::BF16)), Surroundings::Split { parts: 2 }),
+        (datapath(Fa2Variant::LogReference, 5, Format::FP8_E4M3), Surroundings::Split { parts: 4 }),
+        (fa2(5, Format::INT8), Surroundings::Split { parts: 2 }),
+        (partial(flash_d(5, Format::FP8_E4M3)), Surroundings::array(3)),
+        (partial(fa2(5, Format::INT8)), Surroundings::array(2)),
+        (to_int8(0, flash_d(5, Format::INT8)), Surroundings::Split { parts: 2 }),
+        (to_int8(1, fa2(5, Format::BF16)), Surroundings::array(2)),
     ]
 }
 
@@ -203,26 +206,26 @@ fn segmented(segments: u32, core: CoreConfig) -> CoreConfig {
 
 /// Three of the shortest shipped cores: both designs, and every kind of lane that ships. Verilator takes half a minute to compile each; --long
 /// has all of them, and the longer ones, which are more of the same modules.
-fn shipped() -> Vec<Selection> {
+fn shipped() -> Vec<DesignSelection> {
     let cores = [flash_d(16, Format::BF16), fa2(16, Format::FP8_E4M3), flash_d(16, Format::INT8)];
-    cores.map(Selection::core).to_vec()
+    cores.map(DesignSelection::core).to_vec()
 }
 
 /// Odd lengths, formats, tables, hold rules, arrays and split keys.
-fn few() -> Vec<Selection> {
+fn few() -> Vec<DesignSelection> {
     let cores = [
         flash_d(2, Format::FP8_E5M2),
         partial(segmented(4, fa2(3, Format::FP16))),
         partial(segmented(16, flash_d(5, Format::BF16))),
         holding(Hold::None, fa2(5, Format::FP32)),
     ];
-    let mut all: Vec<Selection> = cores.map(Selection::core).to_vec();
+    let mut all: Vec<DesignSelection> = cores.map(DesignSelection::core).to_vec();
     // The others are long.
     let [flash_d_mixed, .., fa2_mixed] = mixed();
-    all.push(Selection::core(fa2_mixed));
-    all.push(Selection::around(masked(flash_d_mixed), Around::array(2)));
-    all.push(Selection::around(masked(flash_d(3, Format::FP8_E5M2)), Around::array(3)));
-    all.push(Selection::around(fa2(3, Format::FP16), Around::Split { parts: 2 }));
+    all.push(DesignSelection::core(fa2_mixed));
+    all.push(DesignSelection::around(masked(flash_d_mixed), Surroundings::array(2)));
+    all.push(DesignSelection::around(masked(flash_d(3, Format::FP8_E5M2)), Surroundings::array(3)));
+    all.push(DesignSelection::around(fa2(3, Format::FP16), Surroundings::Split { parts: 2 }));
     all
 }
 
@@ -243,7 +246,7 @@ fn mixed() -> [CoreConfig; 5] {
 }
 
 /// More of it.
-fn many() -> Vec<Selection> {
+fn many() -> Vec<DesignSelection> {
     let cores = [
         holding(Hold::None, flash_d(48, Format::FP8_E4M3)),
         flash_d(3, Format::FP32),
@@ -260,16 +263,16 @@ fn many() -> Vec<Selection> {
         datapath(FlashDVariant::Paper, 5, Format::FP8_E5M2),
     ];
     let [flash_d_mixed, others @ .., _] = mixed();
-    let mut all: Vec<Selection> =
-        cores.into_iter().chain([flash_d_mixed]).chain(others).map(Selection::core).collect();
+    let mut all: Vec<DesignSelection> =
+        cores.into_iter().chain([flash_d_mixed]).chain(others).map(DesignSelection::core).collect();
     let around = [
-        (late(2, flash_d(16, Format::BF16)), Around::Split { parts: 4 }),
-        (fa2(5, Format::FP16), Around::Split { parts: 8 }),
-        (fa2(48, Format::BF16), Around::array(3)),
-        (masked(flash_d(16, Format::BF16)), Around::array(8)),
-        (fa2(16, Format::BF16), Around::Split { parts: 16 }),
+        (late(2, flash_d(16, Format::BF16)), Surroundings::Split { parts: 4 }),
+        (fa2(5, Format::FP16), Surroundings::Split { parts: 8 }),
+        (fa2(48, Format::BF16), Surroundings::array(3)),
+        (masked(flash_d(16, Format::BF16)), Surroundings::array(8)),
+        (fa2(16, Format::BF16), Surroundings::Split { parts: 16 }),
     ];
-    all.extend(around.map(|(core, around)| Selection::around(core, around)));
+    all.extend(around.map(|(core, around)| DesignSelection::around(core, around)));
     all
 }
 
@@ -282,7 +285,7 @@ mod tests {
         let icarus = [false, true].into_iter().flat_map(in_icarus).map(|(selection, _)| selection);
         let lists = [icarus.collect(), shipped(), few(), many()];
         for selection in lists.concat() {
-            let Selection::Core(core, _) = &selection else { panic!("{selection}") };
+            let DesignSelection::Core(core, _) = &selection else { panic!("{selection}") };
             assert_eq!(core.validate().map_err(|e| e.to_string()), Ok(()), "{selection}");
         }
     }

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome, check, input, none, with};
 use crate::guard::{difference, names};
 use crate::process::pool;
-use crate::selection::{Around, Selection};
+use crate::selection::{DesignSelection, Surroundings};
 use crate::selections;
 use crate::work::{self, create, files, name, read};
 use clap::Args;
@@ -31,7 +31,7 @@ pub fn generate(options: &GenerateOptions) -> Outcome {
     let out = create(&options.out)?;
     let selections = selections::linted();
     let failures: Vec<Failure> = pool(options.jobs)?.install(|| {
-        let one = |selection: &Selection| selection.generate(&[], &out).err();
+        let one = |selection: &DesignSelection| selection.generate(&[], &out).err();
         selections.par_iter().filter_map(one).collect()
     });
     for failure in &failures {
@@ -42,7 +42,7 @@ pub fn generate(options: &GenerateOptions) -> Outcome {
     }
     // One of them again, a file a module.
     let core = selections::masked(selections::flash_d(4, Format::BF16));
-    Selection::around(core, Around::array(2)).generate(&["--split"], &out)?;
+    DesignSelection::around(core, Surroundings::array(2)).generate(&["--split"], &out)?;
     let written = names(&out)?.iter().filter(|path| name(path).ends_with(".v")).count();
     println!("{written} Verilog files");
     match written > selections.len() {
@@ -76,7 +76,7 @@ pub fn sample(options: &SampleOptions) -> Outcome {
         let Some(core) = value.get("configuration") else { continue };
         work::write(&configuration, &core.to_string())?;
         let flags = vec!["--config".into(), configuration.display().to_string()];
-        Selection::Flags(flags).generate(&[], &again)?;
+        DesignSelection::Flags(flags).generate(&[], &again)?;
         cores += 1;
     }
     if cores == 0 {

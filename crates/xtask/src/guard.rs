@@ -2,7 +2,7 @@
 
 use crate::failure::{Outcome, input, none, with};
 use crate::process::{command_in, run};
-use crate::selection::Selection;
+use crate::selection::DesignSelection;
 use crate::selections;
 use crate::work::{create, write};
 use flashd_simulator::random::{LONGEST, draw};
@@ -43,12 +43,12 @@ pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64) -> Outcome {
         let mut arguments = selected("generate", selection, &folder)?;
         arguments.extend(["--out", "."].map(String::from));
         // Units and wrappers have no testbench of this kind, and all cores at once none.
-        if matches!(selection, Selection::Core(..)) && !selection.is_wrapper() {
+        if matches!(selection, DesignSelection::Core(..)) && !selection.is_wrapper() {
             arguments.extend(["--testbench", "--keys", "24"].map(String::from));
         }
         keep(&flashd, &arguments, &folder).map(drop)
     })?;
-    let waves: Vec<Selection> =
+    let waves: Vec<DesignSelection> =
         selections::with_options().into_iter().filter(|selection| !selection.is_wrapper()).collect();
     waves.par_iter().enumerate().try_for_each(|(i, selection)| {
         let folder = create(&out.join("waves").join(format!("{i:03}")))?;
@@ -95,10 +95,10 @@ fn flags(drawn: &Machine, folder: &Path) -> Outcome<String> {
 }
 
 /// A command for a selection, whose configuration is written to the folder and compared with the rest.
-pub fn selected(command: &str, selection: &Selection, folder: &Path) -> Outcome<Vec<String>> {
+pub fn selected(command: &str, selection: &DesignSelection, folder: &Path) -> Outcome<Vec<String>> {
     let flags = match selection {
         // A file has every field, and is compared as well.
-        Selection::Core(core, around) => {
+        DesignSelection::Core(core, around) => {
             let text = serde_json::to_string_pretty(core).map_err(with(core.name()))?;
             write(&folder.join(CONFIGURATION), &text)?;
             [["--config", CONFIGURATION].map(String::from).to_vec(), around.flags()].concat()

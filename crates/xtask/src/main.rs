@@ -26,13 +26,13 @@ use std::process::ExitCode;
 ///
 /// Exit code 0: the check passes. 1: it found something. 2: bad input, or a tool is missing.
 #[derive(Parser)]
-struct Cli {
+struct XtaskCli {
     #[command(subcommand)]
-    command: Command,
+    command: XtaskCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum XtaskCommand {
     /// Write all that a flashd emits into a folder: Verilog, manifests, testbenches and waves of every kind of design
     ///
     /// All shipped cores, all variants, arrays, masks, partial results, split keys, stream wrappers, units and random configurations.
@@ -84,23 +84,23 @@ enum Command {
 
 fn main() -> ExitCode {
     work::remove_when_interrupted();
-    let result = match Cli::parse().command {
-        Command::Emit { flashd, out, random, seed } => guard::emit(&flashd, &out, random, seed),
-        Command::Same { old, new, without } => guard::same(&old, &new, &without),
-        Command::Traces(options) => traces::traces(&options),
-        Command::Generate(options) => generate::generate(&options),
-        Command::Sample(options) => generate::sample(&options),
-        Command::Mutate(options) => mutate::mutate(&options),
-        Command::Cosim(options) => cosim::cosim(&options),
-        Command::Axis(options) => axis::axis(&options),
-        Command::ProveAxis(options) => axis::proofs::prove_axis(&options),
-        Command::Prove(options) => formal::prove::prove(&options),
-        Command::ProveFault(options) => formal::fault::prove_fault(&options),
-        Command::Equivalent(options) => formal::equivalent::equivalent(&options),
-        Command::Units(options) => units::units(&options),
-        Command::CheckRandom(options) => random::check_random(&options),
-        Command::Reference(options) => reference::reference(&options),
-        Command::Flashd { words } => {
+    let result = match XtaskCli::parse().command {
+        XtaskCommand::Emit { flashd, out, random, seed } => guard::emit(&flashd, &out, random, seed),
+        XtaskCommand::Same { old, new, without } => guard::same(&old, &new, &without),
+        XtaskCommand::Traces(options) => traces::traces(&options),
+        XtaskCommand::Generate(options) => generate::generate(&options),
+        XtaskCommand::Sample(options) => generate::sample(&options),
+        XtaskCommand::Mutate(options) => mutate::mutate(&options),
+        XtaskCommand::Cosim(options) => cosim::cosim(&options),
+        XtaskCommand::Axis(options) => axis::axis(&options),
+        XtaskCommand::ProveAxis(options) => axis::proofs::prove_axis(&options),
+        XtaskCommand::Prove(options) => formal::prove::prove(&options),
+        XtaskCommand::ProveFault(options) => formal::fault::prove_fault(&options),
+        XtaskCommand::Equivalent(options) => formal::equivalent::equivalent(&options),
+        XtaskCommand::Units(options) => units::units(&options),
+        XtaskCommand::CheckRandom(options) => random::check_random(&options),
+        XtaskCommand::Reference(options) => reference::reference(&options),
+        XtaskCommand::Flashd { words } => {
             return flashd::run(std::iter::once("flashd".into()).chain(words)).into();
         }
     };

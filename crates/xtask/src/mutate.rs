@@ -6,15 +6,15 @@ mod verdicts;
 
 use crate::failure::{Outcome, check};
 use crate::process::{pool, require, target};
-use crate::selection::Selection;
+use crate::selection::DesignSelection;
 use crate::selections::{fa2, flash_d};
 use crate::work::{create, write};
 use clap::Args;
-use design::{Design, Vectors};
+use design::{MutantVectors, MutatedDesign};
 use flashd::parts::whole;
 use flashd_hwmodel::units::FormatUnit;
 use flashd_spec::format::Format;
-use proofs::{Proof, prove};
+use proofs::{ProofMethod, prove};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use verdicts::Verdicts;
@@ -99,7 +99,7 @@ pub fn mutate(options: &MutateOptions) -> Outcome {
         let folder = out.join(folder_name(&selection, options.short));
         let of = if selection.is_unit() { OF_A_UNIT } else { OF_A_CORE };
         let faults = if options.short { SHORT } else { options.count.unwrap_or(of) };
-        let design = Design::prepare(selection, &create(&folder)?, faults, options.keys)?;
+        let design = MutatedDesign::prepare(selection, &create(&folder)?, faults, options.keys)?;
         let count = pool.install(|| measure(&design, options))?;
         let (share, enough) = count.share(&design)?;
         match options.json {
@@ -121,18 +121,18 @@ pub fn mutate(options: &MutateOptions) -> Outcome {
     }
 }
 
-fn selections(options: &MutateOptions) -> Vec<Selection> {
+fn selections(options: &MutateOptions) -> Vec<DesignSelection> {
     if !options.selection.is_empty() {
-        return options.selection.iter().map(|flags| Selection::words(flags)).collect();
+        return options.selection.iter().map(|flags| DesignSelection::words(flags)).collect();
     }
-    let cores = [flash_d(4, Format::BF16), fa2(4, Format::BF16)].map(Selection::core);
+    let cores = [flash_d(4, Format::BF16), fa2(4, Format::BF16)].map(DesignSelection::core);
     let units = FormatUnit::ALL
         .into_iter()
         .filter(|unit| !options.short || [FormatUnit::Add, FormatUnit::Exp].contains(unit));
-    cores.into_iter().chain(units.map(|unit| Selection::Unit(unit.name(), Format::FP8_E4M3))).collect()
+    cores.into_iter().chain(units.map(|unit| DesignSelection::Unit(unit.name(), Format::FP8_E4M3))).collect()
 }
 
-fn folder_name(selection: &Selection, short: bool) -> String {
+fn folder_name(selection: &DesignSelection, short: bool) -> String {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let text = selection.to_string();
     let words: Vec<&str> = text.split(|c| !is_word(c)).filter(|word| !word.is_empty()).collect();
@@ -149,7 +149,7 @@ fn progress(text: &str) {
 }
 
 /// What became of the faults of a design.
-struct Count {
+struct FaultCounts {
     faults: usize,
     in_unit: usize,
     in_step: usize,
@@ -162,19 +162,19 @@ struct Count {
 }
 
 /// Simulates and proves.
-fn measure(design: &Design, options: &MutateOptions) -> Outcome<Count> {
-    let Design { name, folder, unit, .. } = design;
+fn measure(design: &MutatedDesign, options: &MutateOptions) -> Outcome<FaultCounts> {
+    let MutatedDesign { name, folder, unit, .. } = design;
     let all = design.numbers();
     progress(&format!("{name}: {} faults", all.len()));
     let is_found = |verdict: &str| verdict.contains("TEST FAILED");
-    let simulate = |file: &str, left: &mut Vec<u32>, vectors: &Vectors| -> Outcome {
+    let simulate = |file: &str, left: &mut Vec<u32>, vectors: &MutantVectors| -> Outcome {
         let mut verdicts = Verdicts::read(&folder.join(file), |_| true)?;
         verdicts.complete(left, |number| design.simulate(vectors, number))?;
         left.retain(|number| !is_found(verdicts.of(*number)));
         Ok(())
     };
     let mut left = all.clone();
-    simulate("first.txt", &mut left, &Vectors::First)?;
+    simulate("first.txt", &mut left, &MutantVectors::First)?;
     let at_first = all.len() - left.len();
     if !left.is_empty() && !unit {
         progress(&format!("{name}: {} of them with {} keys", left.len(), options.keys));
@@ -183,7 +183,7 @@ fn measure(design: &Design, options: &MutateOptions) -> Outcome<Count> {
     let not_found = left.clone();
     let mut counts = [0; 3];
     let mut says: Vec<(u32, String)> = Vec::new();
-    let mut prove_all = |proof: Proof, seconds: u64, left: &mut Vec<u32>| -> Outcome {
+    let mut prove_all = |proof: ProofMethod, seconds: u64, left: &mut Vec<u32>| -> Outcome {
         progress(&format!("{name}: {} proofs, {proof}", left.len()));
         let verdicts = prove(design, &format!("{proof}.txt"), proof, seconds, left)?;
         let before = left.len();
@@ -196,7 +196,7 @@ fn measure(design: &Design, options: &MutateOptions) -> Outcome<Count> {
     };
     // Modules are small: longer proofs are left to the methods below, which know more.
     let in_unit = if *unit { options.seconds } else { (options.seconds / 5).max(1) };
-    prove_all(Proof::Unit, in_unit, &mut left)?;
+    prove_all(ProofMethod::Unit, in_unit, &mut left)?;
     if !unit {
         for seed in OTHERS {
             if !left.is_empty() {
@@ -204,7 +204,7 @@ fn measure(design: &Design, options: &MutateOptions) -> Outcome<Count> {
                 simulate(&format!("other_{seed}.txt"), &mut left, &design.stream(seed)?)?;
             }
         }
-        for proof in Proof::OF_CORES {
+        for proof in ProofMethod::OF_CORES {
             prove_all(proof, options.seconds, &mut left)?;
         }
     }
@@ -216,16 +216,16 @@ fn measure(design: &Design, options: &MutateOptions) -> Outcome<Count> {
     let wrong = if *unit { 0 } else { proved_of_found(design, &found, options.check)? };
     progress("");
     let [in_unit, in_step, at_outputs] = counts;
-    Ok(Count { faults: all.len(), in_unit, in_step, at_outputs, at_first, survivors, wrong })
+    Ok(FaultCounts { faults: all.len(), in_unit, in_step, at_outputs, at_first, survivors, wrong })
 }
 
 /// Tries the proofs on some of the faults that the vectors found, spread over all of them: none may be proved.
-fn proved_of_found(design: &Design, found: &[u32], check: usize) -> Outcome<usize> {
+fn proved_of_found(design: &MutatedDesign, found: &[u32], check: usize) -> Outcome<usize> {
     let (all, wanted) = (found.len(), check.min(found.len()));
     let some: Vec<u32> = (0..all).filter(|i| (i + 1) * wanted % all < wanted).map(|i| found[i]).collect();
     progress(&format!("{}: {} faults that were found to the prover", design.name, some.len()));
     let mut wrong = 0;
-    for proof in Proof::OF_CORES.into_iter().filter(|proof| *proof != Proof::Cases) {
+    for proof in ProofMethod::OF_CORES.into_iter().filter(|proof| *proof != ProofMethod::Cases) {
         let verdicts = prove(design, &format!("check_{proof}.txt"), proof, CHECK_SECONDS, &some)?;
         for number in some.iter().filter(|number| verdicts.is_same(**number)) {
             let fault = design.fault(*number);
@@ -239,14 +239,14 @@ fn proved_of_found(design: &Design, found: &[u32], check: usize) -> Outcome<usiz
     Ok(wrong)
 }
 
-impl Count {
+impl FaultCounts {
     /// Faults that the vectors found.
     fn found(&self) -> usize {
         self.faults - self.survivors.len() - self.in_unit - self.in_step - self.at_outputs
     }
 
     /// The share found of the faults that change something, in per cent, and whether that is enough.
-    fn share(&self, design: &Design) -> Outcome<(f64, bool)> {
+    fn share(&self, design: &MutatedDesign) -> Outcome<(f64, bool)> {
         let (found, survive) = (self.found(), self.survivors.len());
         if found + survive == 0 {
             return check(format!(
@@ -260,7 +260,7 @@ impl Count {
     }
 
     /// Prints the line of a design and its survivors.
-    fn print(&self, design: &Design, share: f64) {
+    fn print(&self, design: &MutatedDesign, share: f64) {
         let (found, survive) = (self.found(), self.survivors.len());
         println!(
             "{:<20} {:>7} {:>5} {:>5} {:>8} {found:>7} {:>9} {share:>7.2}% {survive:>8}",
@@ -272,7 +272,7 @@ impl Count {
     }
 
     /// The same as JSON.
-    fn json(&self, design: &Design, share: f64) -> serde_json::Value {
+    fn json(&self, design: &MutatedDesign, share: f64) -> serde_json::Value {
         let survivor = |(number, says): &(u32, String)| serde_json::json!({"prover": says, "fault": design.fault(*number).to_string()});
         serde_json::json!({
             "design": design.name,

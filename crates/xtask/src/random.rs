@@ -5,14 +5,14 @@ mod results;
 
 use crate::failure::{Outcome, none};
 use crate::process::{pool, require};
-use case::{Case, Checked};
+use case::{Checked, RandomCase};
 use clap::Args;
 use flashd::parts::{Work, on_all_processors, print, print_json, require_tools, table, whole};
 use flashd_simulator::random::{LONGEST, draw};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use results::Results;
+use results::ResultLines;
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -76,7 +76,7 @@ impl RandomOptions {
 
 /// One configuration's outcome.
 #[derive(Clone, Serialize, Deserialize)]
-struct Row {
+struct RandomRow {
     seed: u64,
     name: String,
     #[serde(flatten)]
@@ -95,7 +95,7 @@ pub fn check_random(args: &RandomOptions) -> Outcome {
     if args.verilator > 0 {
         require_tools()?;
     }
-    let results = args.results.as_deref().map(|path| Results::open(path, args)).transpose()?;
+    let results = args.results.as_deref().map(|path| ResultLines::open(path, args)).transpose()?;
     let bar = Work::start(args.count.into(), "{bar:30} {pos} of {len}, {elapsed} of {duration}");
     bar.expect(on_all_processors(SECONDS * f64::from(args.count)), "");
     let one = |n: u32| {
@@ -115,7 +115,7 @@ pub fn check_random(args: &RandomOptions) -> Outcome {
         }
         Ok(row)
     };
-    let rows: Outcome<Vec<Row>> =
+    let rows: Outcome<Vec<RandomRow>> =
         pool(args.jobs)?.install(|| (0..args.count).into_par_iter().with_max_len(1).map(one).collect());
     drop(bar);
     let rows = rows?;
@@ -126,12 +126,12 @@ pub fn check_random(args: &RandomOptions) -> Outcome {
     none(rows.iter().filter(|row| row.failure.is_some()).count(), "configurations failed")
 }
 
-fn check(args: &RandomOptions, seed: u64) -> Row {
+fn check(args: &RandomOptions, seed: u64) -> RandomRow {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let drawn = draw(&mut rng, args.longest as usize);
     let name = drawn.name();
     let mut checked = Checked::default();
-    let case = Case { args, seed, drawn };
+    let case = RandomCase { args, seed, drawn };
     // A panic is a fault like others, and the other configurations are checked all the same.
     let outcome = catch_unwind(AssertUnwindSafe(|| case.check(&mut rng, &mut checked)));
     let failure = match outcome {
@@ -144,7 +144,7 @@ fn check(args: &RandomOptions, seed: u64) -> Row {
         }
     };
     let again = failure.as_ref().map(|_| again(args, seed));
-    Row { seed, name, checked, failure, again }
+    RandomRow { seed, name, checked, failure, again }
 }
 
 /// The command that checks one configuration again, and keeps its files.
@@ -152,13 +152,13 @@ fn again(args: &RandomOptions, seed: u64) -> String {
     format!("cargo xtask check-random --seed {seed} --count 1{} --out DIR", args.not_default())
 }
 
-fn failure(row: &Row) -> Option<String> {
+fn failure(row: &RandomRow) -> Option<String> {
     let (failure, again) = (row.failure.as_ref()?, row.again.as_ref()?);
     Some(format!("seed {}, {}: {failure}\n  again: {again}", row.seed, row.name))
 }
 
-fn text(rows: &[Row]) -> String {
-    let row = |r: &Row| {
+fn text(rows: &[RandomRow]) -> String {
+    let row = |r: &RandomRow| {
         let Checked { engines, testbench, verilator } = &r.checked;
         let verilator = verilator.map_or(String::new(), |checks| checks.to_string());
         let cells = [

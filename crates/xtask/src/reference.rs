@@ -8,7 +8,7 @@ use crate::work::files;
 use clap::Args;
 use flashd::command_line;
 use flashd::parts::{COMMANDS, formats as rows_of_formats, groups, print, with_range};
-use flashd_spec::config::{CoreOption, Group};
+use flashd_spec::config::{CoreOption, OptionGroup};
 use std::path::PathBuf;
 
 /// Write the parts of docs/reference that come from tables of the program, and print the names of pages that change
@@ -78,7 +78,7 @@ fn header(names: &[&str]) -> String {
 /// Every option of a core under its heading, then the words that options take.
 fn options() -> String {
     let mut text = String::new();
-    for group in Group::ALL {
+    for group in OptionGroup::ALL {
         text += &format!("## {}\n\n", group.heading());
         text +=
             &header(&["option", "default", "what it is, and why one would change it", "where it is refused"]);

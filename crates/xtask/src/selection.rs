@@ -9,11 +9,11 @@ use std::path::Path;
 
 /// One selection of `flashd generate`.
 #[derive(Clone)]
-pub enum Selection {
+pub enum DesignSelection {
     /// All shipped cores.
     All,
     /// A core and its surroundings.
-    Core(Box<CoreConfig>, Around),
+    Core(Box<CoreConfig>, Surroundings),
     /// A unit by its name.
     Unit(&'static str, Format),
     /// The flags that a user gave.
@@ -22,7 +22,7 @@ pub enum Selection {
 
 /// The surroundings of a core.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Around {
+pub enum Surroundings {
     /// The core itself.
     Nothing,
     /// An array of cores for a block of queries.
@@ -33,15 +33,15 @@ pub enum Around {
     Wrapper { queries: usize, key_index_bits: Option<u32>, beat: Option<u32>, all_values: bool },
 }
 
-impl Around {
+impl Surroundings {
     /// An array with the default width of key indices.
-    pub fn array(queries: usize) -> Around {
-        Around::Array { queries, key_index_bits: None }
+    pub fn array(queries: usize) -> Surroundings {
+        Surroundings::Array { queries, key_index_bits: None }
     }
 
     /// A wrapper with the width of a beat, and all values or requested ones.
-    pub fn wrapper(queries: usize, beat: Option<u32>, all_values: bool) -> Around {
-        Around::Wrapper { queries, key_index_bits: None, beat, all_values }
+    pub fn wrapper(queries: usize, beat: Option<u32>, all_values: bool) -> Surroundings {
+        Surroundings::Wrapper { queries, key_index_bits: None, beat, all_values }
     }
 
     /// Its flags of `flashd`.
@@ -49,13 +49,13 @@ impl Around {
         let mut flags = Vec::new();
         let mut flag = |name: &str, value: String| flags.extend([name.to_string(), value]);
         match self {
-            Around::Nothing => {}
-            Around::Array { queries, key_index_bits } => {
+            Surroundings::Nothing => {}
+            Surroundings::Array { queries, key_index_bits } => {
                 flag("--queries", queries.to_string());
                 key_index_bits.into_iter().for_each(|bits| flag("--key-index-bits", bits.to_string()));
             }
-            Around::Split { parts } => flag("--parts", parts.to_string()),
-            Around::Wrapper { queries, key_index_bits, beat, all_values } => {
+            Surroundings::Split { parts } => flag("--parts", parts.to_string()),
+            Surroundings::Wrapper { queries, key_index_bits, beat, all_values } => {
                 flag("--wrapper", "axis".into());
                 flag("--queries", queries.to_string());
                 key_index_bits.into_iter().for_each(|bits| flag("--key-index-bits", bits.to_string()));
@@ -69,30 +69,30 @@ impl Around {
     }
 }
 
-impl Selection {
+impl DesignSelection {
     /// A core with nothing around it.
-    pub fn core(core: CoreConfig) -> Selection {
-        Selection::around(core, Around::Nothing)
+    pub fn core(core: CoreConfig) -> DesignSelection {
+        DesignSelection::around(core, Surroundings::Nothing)
     }
 
     /// A core with something around it.
-    pub fn around(core: CoreConfig, around: Around) -> Selection {
-        Selection::Core(Box::new(core), around)
+    pub fn around(core: CoreConfig, around: Surroundings) -> DesignSelection {
+        DesignSelection::Core(Box::new(core), around)
     }
 
     /// The flags in a text, with spaces between.
-    pub fn words(flags: &str) -> Selection {
-        Selection::Flags(flags.split_whitespace().map(String::from).collect())
+    pub fn words(flags: &str) -> DesignSelection {
+        DesignSelection::Flags(flags.split_whitespace().map(String::from).collect())
     }
 
     /// Flags of `flashd`.
     pub fn flags(&self) -> Vec<String> {
         let words = |flags: &str| flags.split_whitespace().map(String::from).collect();
         match self {
-            Selection::All => vec!["--all".into()],
-            Selection::Core(core, around) => [words(&core.flags()), around.flags()].concat(),
-            Selection::Unit(unit, format) => words(&format!("--unit {unit} --format {format}")),
-            Selection::Flags(flags) => flags.clone(),
+            DesignSelection::All => vec!["--all".into()],
+            DesignSelection::Core(core, around) => [words(&core.flags()), around.flags()].concat(),
+            DesignSelection::Unit(unit, format) => words(&format!("--unit {unit} --format {format}")),
+            DesignSelection::Flags(flags) => flags.clone(),
         }
     }
 
@@ -112,8 +112,8 @@ impl Selection {
     /// Whether it is a unit.
     pub fn is_unit(&self) -> bool {
         match self {
-            Selection::Unit(..) => true,
-            Selection::Flags(flags) => {
+            DesignSelection::Unit(..) => true,
+            DesignSelection::Flags(flags) => {
                 flags.iter().any(|flag| flag == "--unit" || flag.starts_with("--unit="))
             }
             _ => false,
@@ -122,19 +122,19 @@ impl Selection {
 
     /// Whether it is a stream wrapper.
     pub fn is_wrapper(&self) -> bool {
-        matches!(self, Selection::Core(_, Around::Wrapper { .. }))
+        matches!(self, DesignSelection::Core(_, Surroundings::Wrapper { .. }))
     }
 
     /// Whether keys can be masked.
     pub fn has_masks(&self) -> bool {
-        matches!(self, Selection::Core(core, _) if core.masks)
+        matches!(self, DesignSelection::Core(core, _) if core.masks)
     }
 }
 
-impl Display for Selection {
+impl Display for DesignSelection {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Selection::Core(core, around) => {
+            DesignSelection::Core(core, around) => {
                 write!(f, "{}", [vec![core.name()], around.flags()].concat().join(" "))
             }
             _ => write!(f, "{}", self.flags().join(" ")),

@@ -1,9 +1,9 @@
 //! Designs of every kind: the lists that the checks go through.
 
-use crate::selection::{Around, Selection};
+use crate::selection::{DesignSelection, Surroundings};
 use flashd::parts::variants;
 use flashd_hwmodel::units::FormatUnit;
-use flashd_spec::config::{CoreConfig, Datapath, Design, Fa2Variant, FlashDVariant, KINDS, Kind};
+use flashd_spec::config::{CoreConfig, Datapath, DatapathKind, Design, Fa2Variant, FlashDVariant, KINDS};
 use flashd_spec::format::{Format, Formats};
 
 /// Vector length of variants and options: short, since the modules of longer cores are the same.
@@ -57,107 +57,107 @@ pub fn late(value_latency: u32, core: CoreConfig) -> CoreConfig {
 }
 
 /// Every unit in every format.
-fn units() -> impl Iterator<Item = Selection> {
+fn units() -> impl Iterator<Item = DesignSelection> {
     FormatUnit::ALL
         .into_iter()
-        .flat_map(|unit| Format::NAMED.map(|(_, format)| Selection::Unit(unit.name(), format)))
+        .flat_map(|unit| Format::NAMED.map(|(_, format)| DesignSelection::Unit(unit.name(), format)))
 }
 
 /// The designs for lint: all cores, the variants that are not shipped, all short d, some arrays, cores with
 /// masks, stream wrappers, cores with partial results and late values, split keys, and all units.
-pub fn linted() -> Vec<Selection> {
-    let mut all = vec![Selection::All];
-    all.extend(variants(D).into_iter().map(Selection::core));
-    all.extend(variants(2).into_iter().filter(|core| core.format == FORMAT).map(Selection::core));
-    all.extend((3..=17).flat_map(|d| [flash_d(d, FORMAT), fa2(d, FORMAT)]).map(Selection::core));
+pub fn linted() -> Vec<DesignSelection> {
+    let mut all = vec![DesignSelection::All];
+    all.extend(variants(D).into_iter().map(DesignSelection::core));
+    all.extend(variants(2).into_iter().filter(|core| core.format == FORMAT).map(DesignSelection::core));
+    all.extend((3..=17).flat_map(|d| [flash_d(d, FORMAT), fa2(d, FORMAT)]).map(DesignSelection::core));
     let shipped = [flash_d(D, FORMAT), datapath(FlashDVariant::Paper, D, FORMAT), fa2(D, FORMAT)];
     let [of_flash_d, of_paper, of_fa2] = &shipped;
     for (core, queries) in [(of_flash_d, 1), (of_flash_d, 3), (of_paper, 2), (of_fa2, 8)] {
-        all.push(Selection::around(core.clone(), Around::array(queries)));
+        all.push(DesignSelection::around(core.clone(), Surroundings::array(queries)));
     }
-    let twelve = Around::Array { queries: 4, key_index_bits: Some(12) };
+    let twelve = Surroundings::Array { queries: 4, key_index_bits: Some(12) };
     let masks = [
-        (flash_d(D, FORMAT), Around::Nothing),
-        (datapath(FlashDVariant::Rounded, D, FORMAT), Around::Nothing),
-        (datapath(FlashDVariant::Paper, D, FORMAT), Around::Nothing),
-        (flash_d(D, FORMAT), Around::array(3)),
-        (fa2(D, FORMAT), Around::Nothing),
-        (datapath(Fa2Variant::SeparateScale, D, FORMAT), Around::Nothing),
-        (datapath(Fa2Variant::LogReference, D, FORMAT), Around::Nothing),
+        (flash_d(D, FORMAT), Surroundings::Nothing),
+        (datapath(FlashDVariant::Rounded, D, FORMAT), Surroundings::Nothing),
+        (datapath(FlashDVariant::Paper, D, FORMAT), Surroundings::Nothing),
+        (flash_d(D, FORMAT), Surroundings::array(3)),
+        (fa2(D, FORMAT), Surroundings::Nothing),
+        (datapath(Fa2Variant::SeparateScale, D, FORMAT), Surroundings::Nothing),
+        (datapath(Fa2Variant::LogReference, D, FORMAT), Surroundings::Nothing),
         (fa2(D, FORMAT), twelve),
-        (fa2(D, FORMAT), Around::array(1)),
+        (fa2(D, FORMAT), Surroundings::array(1)),
     ];
-    all.extend(masks.map(|(core, around)| Selection::around(masked(core), around)));
-    all.extend([flash_d(D, FORMAT), fa2(D, Format::INT8)].map(|core| Selection::core(biased(core))));
+    all.extend(masks.map(|(core, around)| DesignSelection::around(masked(core), around)));
+    all.extend([flash_d(D, FORMAT), fa2(D, Format::INT8)].map(|core| DesignSelection::core(biased(core))));
     let results =
         [flash_d(D, Format::BF16), flash_d(D, Format::INT8), fa2(D, Format::BF16), fa2(D, Format::INT8)];
-    all.extend(results.map(|core| Selection::core(to_int8(0, core))));
-    all.push(Selection::core(to_int8(4, datapath(FlashDVariant::Fixed, D, FORMAT))));
-    all.push(Selection::core(capped(flash_d(D, FORMAT))));
-    all.push(Selection::core(capped(biased(fa2(D, FORMAT)))));
-    all.push(Selection::around(biased(fa2(D, FORMAT)), Around::array(2)));
-    all.push(Selection::around(biased(flash_d(D, FORMAT)), Around::Split { parts: 2 }));
-    all.push(Selection::around(of_flash_d.clone(), Around::wrapper(3, None, false)));
-    all.push(Selection::around(of_paper.clone(), Around::wrapper(2, Some(8), true)));
-    all.push(Selection::around(masked(of_fa2.clone()), Around::wrapper(4, Some(32), false)));
+    all.extend(results.map(|core| DesignSelection::core(to_int8(0, core))));
+    all.push(DesignSelection::core(to_int8(4, datapath(FlashDVariant::Fixed, D, FORMAT))));
+    all.push(DesignSelection::core(capped(flash_d(D, FORMAT))));
+    all.push(DesignSelection::core(capped(biased(fa2(D, FORMAT)))));
+    all.push(DesignSelection::around(biased(fa2(D, FORMAT)), Surroundings::array(2)));
+    all.push(DesignSelection::around(biased(flash_d(D, FORMAT)), Surroundings::Split { parts: 2 }));
+    all.push(DesignSelection::around(of_flash_d.clone(), Surroundings::wrapper(3, None, false)));
+    all.push(DesignSelection::around(of_paper.clone(), Surroundings::wrapper(2, Some(8), true)));
+    all.push(DesignSelection::around(masked(of_fa2.clone()), Surroundings::wrapper(4, Some(32), false)));
     // Vectors that are no whole number of bytes: their beats have bits that nothing reads.
-    all.push(Selection::around(biased(flash_d(5, Format::INT4)), Around::wrapper(2, None, true)));
+    all.push(DesignSelection::around(biased(flash_d(5, Format::INT4)), Surroundings::wrapper(2, None, true)));
     for core in [flash_d(D, FORMAT), fa2(D, FORMAT)] {
-        all.push(Selection::around(partial(core), Around::array(3)));
+        all.push(DesignSelection::around(partial(core), Surroundings::array(3)));
     }
     let integers = fa2(D, Format::INT8);
     for core in with_states(D, |_| FORMAT).chain([integers]).chain(CoreConfig::staged_otherwise(D, FORMAT)) {
-        all.push(Selection::core(late(3, partial(core.clone()))));
-        all.push(Selection::around(core, Around::Split { parts: 4 }));
+        all.push(DesignSelection::core(late(3, partial(core.clone()))));
+        all.push(DesignSelection::around(core, Surroundings::Split { parts: 4 }));
     }
     all.extend(units());
     all
 }
 
 /// A core of every datapath that has partial results, in the format for it.
-pub fn with_states(d: usize, format: impl Fn(&Kind) -> Format) -> impl Iterator<Item = CoreConfig> {
+pub fn with_states(d: usize, format: impl Fn(&DatapathKind) -> Format) -> impl Iterator<Item = CoreConfig> {
     let kinds = KINDS.into_iter().filter(|kind| !kind.state.is_empty());
     kinds.map(move |kind| CoreConfig::with_datapath(kind.datapath, d, format(kind)))
 }
 
 /// The designs that two revisions are compared by: more than for lint, and also unsupported ones.
-pub fn compared() -> Vec<Selection> {
-    let mut all = vec![Selection::All];
-    all.extend(variants(D).into_iter().map(Selection::core));
+pub fn compared() -> Vec<DesignSelection> {
+    let mut all = vec![DesignSelection::All];
+    all.extend(variants(D).into_iter().map(DesignSelection::core));
     let lengths = (2..=17).chain([32, 40]);
-    all.extend(lengths.flat_map(|d| [flash_d(d, FORMAT), fa2(d, FORMAT)]).map(Selection::core));
+    all.extend(lengths.flat_map(|d| [flash_d(d, FORMAT), fa2(d, FORMAT)]).map(DesignSelection::core));
     all.extend(with_options());
     all.extend(units());
     all
 }
 
 /// Every core with every kind of option; options that a core does not have end with an error, which is compared, too.
-pub fn with_options() -> Vec<Selection> {
+pub fn with_options() -> Vec<DesignSelection> {
     let kinds = KINDS.iter().map(|kind| datapath(kind.datapath, D, FORMAT));
     let cores: Vec<CoreConfig> = kinds.chain(CoreConfig::staged_otherwise(D, FORMAT)).collect();
     cores.iter().flat_map(options).collect()
 }
 
-fn options(core: &CoreConfig) -> [Selection; 17] {
+fn options(core: &CoreConfig) -> [DesignSelection; 17] {
     let core = || core.clone();
-    let twelve = Around::Array { queries: 4, key_index_bits: Some(12) };
+    let twelve = Surroundings::Array { queries: 4, key_index_bits: Some(12) };
     [
-        Selection::core(core()),
-        Selection::core(masked(core())),
-        Selection::core(late(3, masked(core()))),
-        Selection::core(partial(core())),
-        Selection::core(biased(core())),
-        Selection::core(capped(core())),
-        Selection::around(biased(masked(core())), Around::array(2)),
-        Selection::core(late(3, partial(core()))),
-        Selection::around(core(), Around::array(1)),
-        Selection::around(core(), Around::array(3)),
-        Selection::around(masked(core()), Around::array(8)),
-        Selection::around(masked(core()), twelve),
-        Selection::around(core(), Around::Split { parts: 2 }),
-        Selection::around(late(2, core()), Around::Split { parts: 4 }),
-        Selection::around(core(), Around::wrapper(2, Some(8), true)),
-        Selection::around(masked(core()), Around::wrapper(3, Some(32), false)),
-        Selection::around(core(), Around::wrapper(2, None, false)),
+        DesignSelection::core(core()),
+        DesignSelection::core(masked(core())),
+        DesignSelection::core(late(3, masked(core()))),
+        DesignSelection::core(partial(core())),
+        DesignSelection::core(biased(core())),
+        DesignSelection::core(capped(core())),
+        DesignSelection::around(biased(masked(core())), Surroundings::array(2)),
+        DesignSelection::core(late(3, partial(core()))),
+        DesignSelection::around(core(), Surroundings::array(1)),
+        DesignSelection::around(core(), Surroundings::array(3)),
+        DesignSelection::around(masked(core()), Surroundings::array(8)),
+        DesignSelection::around(masked(core()), twelve),
+        DesignSelection::around(core(), Surroundings::Split { parts: 2 }),
+        DesignSelection::around(late(2, core()), Surroundings::Split { parts: 4 }),
+        DesignSelection::around(core(), Surroundings::wrapper(2, Some(8), true)),
+        DesignSelection::around(masked(core()), Surroundings::wrapper(3, Some(32), false)),
+        DesignSelection::around(core(), Surroundings::wrapper(2, None, false)),
     ]
 }

@@ -3,11 +3,11 @@
 use crate::failure::{Outcome, check, input, with};
 use crate::guard::{keep, names, selected};
 use crate::process::{flashd, root};
-use crate::selection::{Around, Selection};
+use crate::selection::{DesignSelection, Surroundings};
 use crate::selections::{biased, capped, datapath, partial};
 use crate::work::{create, write};
 use clap::Args;
-use flashd_spec::config::{KINDS, Kind};
+use flashd_spec::config::{DatapathKind, KINDS};
 use flashd_spec::format::Format;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -55,29 +55,29 @@ pub fn traces(options: &TracesOptions) -> Outcome {
     Ok(())
 }
 
-fn machines() -> Vec<Selection> {
-    let around = |kind: &&Kind| {
+fn machines() -> Vec<DesignSelection> {
+    let around = |kind: &&DatapathKind| {
         let core = datapath(kind.datapath, D, Format::BF16);
         let full = capped(biased(partial(core.clone())));
         [
-            Selection::core(core.clone()),
-            Selection::core(full),
-            Selection::around(core.clone(), Around::array(2)),
-            Selection::around(core.clone(), Around::Split { parts: 2 }),
-            Selection::around(core, Around::wrapper(2, None, false)),
+            DesignSelection::core(core.clone()),
+            DesignSelection::core(full),
+            DesignSelection::around(core.clone(), Surroundings::array(2)),
+            DesignSelection::around(core.clone(), Surroundings::Split { parts: 2 }),
+            DesignSelection::around(core, Surroundings::wrapper(2, None, false)),
         ]
     };
     // Unsupported combinations end with an error, and leave no trace.
-    let is_valid = |machine: &Selection| match machine {
-        Selection::Core(core, Around::Split { .. }) => core.can_be_partial(),
-        Selection::Core(core, _) => core.validate().is_ok(),
+    let is_valid = |machine: &DesignSelection| match machine {
+        DesignSelection::Core(core, Surroundings::Split { .. }) => core.can_be_partial(),
+        DesignSelection::Core(core, _) => core.validate().is_ok(),
         _ => false,
     };
     KINDS.iter().flat_map(around).filter(is_valid).collect()
 }
 
 /// One machine: a testbench, and two runs, because a run writes one wave of a kind and one chart.
-fn trace(flashd: &[OsString], machine: &Selection, out: &Path) -> Outcome {
+fn trace(flashd: &[OsString], machine: &DesignSelection, out: &Path) -> Outcome {
     let folder = create(&out.join(machine.to_string().replace(' ', "_")))?;
     let run = |name: &str, command: &str, more: &[&str]| {
         let folder = create(&folder.join(name))?;

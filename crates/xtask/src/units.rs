@@ -55,7 +55,7 @@ pub struct UnitsOptions {
 
 /// One unit over all operands.
 #[derive(Serialize)]
-struct Row {
+struct UnitRow {
     unit: &'static str,
     format: String,
     operands: u64,
@@ -152,7 +152,7 @@ fn compare(simulator: &Simulator, name: &str, vectors: &str) -> Outcome {
     }
 }
 
-fn exhaust(args: &UnitsOptions, build: &Path, format: Format, binary: bool) -> Outcome<Vec<Row>> {
+fn exhaust(args: &UnitsOptions, build: &Path, format: Format, binary: bool) -> Outcome<Vec<UnitRow>> {
     let (layout, file, units) = bench(format, binary, args.segments)?;
     let (simulator, _) = Simulator::build(Some(build), &layout, &[file], Compile::Whole)?;
     let reference = UnitReference::new(format);
@@ -196,7 +196,7 @@ fn exhaust(args: &UnitsOptions, build: &Path, format: Format, binary: bool) -> O
                 unit.name()
             ));
         }
-        Ok(Row {
+        Ok(UnitRow {
             unit: unit.name(),
             format: format.to_string(),
             operands: operands.len() as u64,
@@ -286,9 +286,9 @@ struct PairRow {
     seconds: f64,
 }
 
-fn text(rows: &[Row]) -> String {
+fn text(rows: &[UnitRow]) -> String {
     let ulp = |x: Option<f64>| x.map_or(String::new(), |x| format!("{x:.3}"));
-    let row = |r: &Row| {
+    let row = |r: &UnitRow| {
         vec![
             r.unit.to_string(),
             r.format.clone(),

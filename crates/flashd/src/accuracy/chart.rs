@@ -1,6 +1,6 @@
 //! Errors over the number of keys, and by row.
 
-use flashd_chart::{Axis, Bar, Body, Chart, Group, Ink, Marker, Panel, Series};
+use flashd_chart::{Axis, Bar, BarGroup, Chart, Ink, Marker, Panel, PanelBody, Series};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_study::accuracy::{FormatAccuracy, RowAccuracy};
 use flashd_study::lengths::{FormatLengths, LengthErrors};
@@ -39,7 +39,7 @@ pub fn lengths(formats: &[FormatLengths]) -> Chart {
         x: Axis { at_points: true, ..Axis::log("keys") },
         y: Axis::log(ERROR),
         title: format.format.to_string(),
-        body: Body::Curves(lines_of(format)),
+        body: PanelBody::Curves(lines_of(format)),
     };
     Chart { columns: 2, panels: formats.iter().map(panel).collect(), ..Chart::default() }
 }
@@ -54,13 +54,13 @@ pub fn rows(formats: &[FormatAccuracy]) -> Chart {
             let (_, ink) = ink(row.cores.iter().map(|core| &core.configuration), i);
             bars.push(bar(core.core.clone(), ink, core.errors.mean));
         }
-        Group { name: row.name.clone(), bars, ..Group::default() }
+        BarGroup { name: row.name.clone(), bars, ..BarGroup::default() }
     };
     let panel = |format: &FormatAccuracy| Panel {
         y: Axis::log(ERROR),
         title: format.format.to_string(),
         x: Axis::default(),
-        body: Body::Bars(format.rows.iter().map(group).collect()),
+        body: PanelBody::Bars(format.rows.iter().map(group).collect()),
     };
     Chart { columns: 2, panels: formats.iter().map(panel).collect(), ..Chart::default() }
 }

@@ -1,6 +1,6 @@
 //! The result in words and tables.
 
-use super::{Measured, Traces};
+use super::{MeasuredAccuracy, Traces};
 use crate::output::{percent, table};
 use flashd_study::accuracy::{CoreAccuracy, FormatAccuracy, RowAccuracy};
 use flashd_study::channels::{self, ChannelErrors, FormatChannels};
@@ -18,7 +18,7 @@ smallest over the queries. saturated: roundings in the lanes, elements of q, k a
 bit-exact model, largest difference, and comparisons that failed of those made.
 ";
 
-pub fn text(measured: &Measured, written: &[PathBuf]) -> String {
+pub fn text(measured: &MeasuredAccuracy, written: &[PathBuf]) -> String {
     let mut text = String::new();
     if let Some(traces) = &measured.traces {
         heads(&mut text, traces);

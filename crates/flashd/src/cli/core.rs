@@ -3,7 +3,7 @@
 use super::named::format_by;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, Error, FromArgMatches, Id};
-use flashd_spec::config::{CoreConfig, CoreFields, CoreOption, Design, Group, OPTIONS, Range};
+use flashd_spec::config::{CoreConfig, CoreFields, CoreOption, Design, OPTIONS, OptionGroup, Range};
 use flashd_spec::format::{Format, scaled_format};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -122,7 +122,7 @@ impl Args for Selection {
             .long(CONFIG)
             .value_name("FILE")
             .value_parser(clap::value_parser!(PathBuf))
-            .help_heading(Group::Core.heading())
+            .help_heading(OptionGroup::Core.heading())
             .help("JSON file with a configuration; options override its fields");
         let fields = OPTIONS.into_iter().map(|option| option.field);
         let group = ArgGroup::new("Selection").multiple(true).args(fields.chain([CONFIG]));

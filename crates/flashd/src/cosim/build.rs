@@ -316,19 +316,19 @@ impl Simulator {
     }
 
     /// Starts it on a pipe; one that is compiled for waves writes them.
-    pub fn start(&self, waves: Option<&Path>) -> Result<Running, Failure> {
+    pub fn start(&self, waves: Option<&Path>) -> Result<RunningSimulator, Failure> {
         let path = std::path::absolute(&self.executable).unwrap_or_else(|_| self.executable.clone());
         let waves = waves.map(|file| format!("+waves={}", file.display()));
         let child =
             Command::new(&path).arg("-").args(waves).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        child.map(Running).map_err(|e| Failure::input(format!("{}: {e}", path.display())))
+        child.map(RunningSimulator).map_err(|e| Failure::input(format!("{}: {e}", path.display())))
     }
 }
 
 /// A simulator that reads vectors.
-pub struct Running(Child);
+pub struct RunningSimulator(Child);
 
-impl Running {
+impl RunningSimulator {
     /// Input of the vectors.
     pub fn input(&mut self) -> Result<ChildStdin, Failure> {
         self.0.stdin.take().ok_or_else(|| Failure::input("the simulator has no standard input"))

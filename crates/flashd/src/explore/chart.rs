@@ -1,7 +1,7 @@
 //! Error over cost: every core, both fronts, both knees.
 
 use super::points::{CorePoint, Cost, Exploration, FormatResult};
-use flashd_chart::{Axis, Body, Chart, Course, Ink, Marker, Panel, Series};
+use flashd_chart::{Axis, Chart, Ink, Interpolation, Marker, Panel, PanelBody, Series};
 use flashd_spec::config::Design;
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub fn charts(exploration: &Exploration) -> Vec<Chart> {
             title: String::new(),
             x: Axis { fenced: true, ..Axis::linear(cost.label()) },
             y: Axis { fenced: true, ..Axis::log("mean error, % of max|v|") },
-            body: Body::Curves(series(exploration, cost, result, &drawn)),
+            body: PanelBody::Curves(series(exploration, cost, result, &drawn)),
         };
         let title = format!("{}, d = {}, {library} at {clock} ns", result.title(), exploration.d);
         Chart { title, notes: vec![note.into()], columns: 1, panels: vec![panel] }
@@ -56,7 +56,7 @@ fn series(exploration: &Exploration, cost: Cost, result: &FormatResult, drawn: &
             drawn.iter().filter(|p| p.design() == design && p.on_design_front).collect();
         let Some(first) = front.first() else { continue };
         let (name, points) = (format!("{}, front", design.title()), front.iter().map(|p| place(p)).collect());
-        all.push(Series { course: Course::Steps, points, ..Series::line(name, ink(first)) });
+        all.push(Series { course: Interpolation::Steps, points, ..Series::line(name, ink(first)) });
         all.extend(front.iter().map(|p| point(p, ink(p))));
         let knee = result.choice(design).and_then(|choice| choice.knee.as_ref());
         all.extend(front.iter().filter(|p| Some(&p.core) == knee).map(|p| {

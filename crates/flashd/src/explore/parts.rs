@@ -1,12 +1,12 @@
 //! Parts of an exploration, which can be computed anywhere, and their results.
 
-use super::points::{Cost, Measured};
-use crate::measure::{Cycles, GLITCH_CYCLES, map, power};
+use super::points::{Cost, MeasuredCore};
+use crate::measure::{GLITCH_CYCLES, SimulatedCycles, map, power};
 use crate::output::Failure;
 use crate::sample;
 use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Tools};
 use flashd_spec::config::CoreConfig;
-use flashd_study::{Heads, Prepared, TraceErrors, equal};
+use flashd_study::{Heads, PreparedHeads, TraceErrors, equal};
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// A piece of work. Cores of one part are of the same formats and scales.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Part {
+pub enum WorkPart {
     /// Errors on heads.
     Errors { cores: Vec<CoreConfig>, heads: HeadsOf },
     /// Errors on equal scores.
@@ -45,17 +45,17 @@ pub struct FlowOf {
 /// What came of a part, in the order of its cores.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum PartOutcome {
     Errors { heads: usize, errors: Vec<TraceErrors> },
     EqualScores { errors: Vec<f64> },
-    Measured { library: String, measured: Measured },
+    Measured { library: String, measured: MeasuredCore },
 }
 
 /// Computes parts, and keeps what several of them need.
 #[derive(Default)]
 pub struct Worker {
     cache: Option<PathBuf>,
-    folder: Option<(Option<PathBuf>, sample::Heads)>,
+    folder: Option<(Option<PathBuf>, sample::HeadsFolder)>,
     heads: Option<(HeadsOf, Heads)>,
     flow: Option<(FlowOf, Flow)>,
 }
@@ -80,7 +80,7 @@ impl Worker {
     /// The folder of heads.
     fn folder(&mut self, data: Option<&Path>) -> Result<&Path, Failure> {
         let data = data.map(Path::to_path_buf);
-        Ok(kept(&mut self.folder, &data, || sample::Heads::new(data.as_deref()))?.path())
+        Ok(kept(&mut self.folder, &data, || sample::HeadsFolder::new(data.as_deref()))?.path())
     }
 
     /// Loads heads.
@@ -99,7 +99,7 @@ impl Worker {
         cycles: usize,
         (flow, data): (&FlowOf, Option<&Path>),
         bar: &ProgressBar,
-    ) -> Result<Measured, Failure> {
+    ) -> Result<MeasuredCore, Failure> {
         let data = self.folder(data)?.to_path_buf();
         let flow = self.flow(flow)?;
         bar.set_prefix(core.name());
@@ -107,14 +107,14 @@ impl Worker {
         let meets_clock = figures.timing.slack >= 0.0;
         // Where they are the cost, whatever it takes.
         let glitches = (cost == Cost::Glitches).then_some(GLITCH_CYCLES);
-        let cycles = Cycles { each: cycles, glitches };
+        let cycles = SimulatedCycles { each: cycles, glitches };
         let power = match cost {
             Cost::Power | Cost::Glitches if meets_clock => {
                 Some(power(flow, (&figures, &mapped), cycles, &data, bar)?)
             }
             _ => None,
         };
-        Ok(Measured {
+        Ok(MeasuredCore {
             area_um2: figures.area.total,
             nand2_equivalents: figures.area.nand2_equivalents,
             slack_ns: figures.timing.slack,
@@ -127,17 +127,17 @@ impl Worker {
     /// Computes a part. Calls `done` after each core (for equal scores, after each core and seed); `bar` shows the current module.
     pub fn run(
         &mut self,
-        part: &Part,
+        part: &WorkPart,
         bar: &ProgressBar,
         done: &(dyn Fn() + Sync),
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<PartOutcome, Failure> {
         match part {
-            Part::Errors { cores, heads } => {
+            WorkPart::Errors { cores, heads } => {
                 let heads = self.heads(heads)?;
                 let Some(first) = cores.first() else {
-                    return Ok(Outcome::Errors { heads: heads.heads.len(), errors: Vec::new() });
+                    return Ok(PartOutcome::Errors { heads: heads.heads.len(), errors: Vec::new() });
                 };
-                let prepared = Prepared::new(heads, first.encodings())
+                let prepared = PreparedHeads::new(heads, first.encodings())
                     .map_err(|e| Failure::input(format!("--data: {e}")))?;
                 let one = |core: &CoreConfig| {
                     let errors = prepared.errors(core);
@@ -145,20 +145,20 @@ impl Worker {
                     errors.map_err(|e| Failure::input(format!("{}: {e}", core.name())))
                 };
                 let errors = cores.iter().map(one).collect::<Result<_, _>>()?;
-                Ok(Outcome::Errors { heads: heads.heads.len(), errors })
+                Ok(PartOutcome::Errors { heads: heads.heads.len(), errors })
             }
-            Part::EqualScores { cores } => {
+            WorkPart::EqualScores { cores } => {
                 let Some(first) = cores.first() else {
-                    return Ok(Outcome::EqualScores { errors: Vec::new() });
+                    return Ok(PartOutcome::EqualScores { errors: Vec::new() });
                 };
                 let all = equal::errors(first.encodings(), cores, &[equal::KEYS], &|| done())
                     .map_err(|e| Failure::input(e.to_string()))?;
-                Ok(Outcome::EqualScores { errors: all.into_iter().map(|of_core| of_core[0]).collect() })
+                Ok(PartOutcome::EqualScores { errors: all.into_iter().map(|of_core| of_core[0]).collect() })
             }
-            Part::Measured { core, cost, cycles, flow, data } => {
+            WorkPart::Measured { core, cost, cycles, flow, data } => {
                 let measured = self.measured(core, *cost, *cycles, (flow, data.as_deref()), bar)?;
                 done();
-                Ok(Outcome::Measured { library: self.flow(flow)?.library.cells.name.clone(), measured })
+                Ok(PartOutcome::Measured { library: self.flow(flow)?.library.cells.name.clone(), measured })
             }
         }
     }
@@ -184,7 +184,7 @@ pub struct Known {
     pub library: Option<String>,
     pub errors: BTreeMap<String, TraceErrors>,
     pub equal: BTreeMap<String, f64>,
-    pub measured: BTreeMap<String, Measured>,
+    pub measured: BTreeMap<String, MeasuredCore>,
 }
 
 impl Known {
@@ -192,19 +192,21 @@ impl Known {
     ///
     /// # Errors
     /// An outcome of another part.
-    pub fn add(&mut self, part: &Part, outcome: Outcome) -> Result<(), Failure> {
+    pub fn add(&mut self, part: &WorkPart, outcome: PartOutcome) -> Result<(), Failure> {
         let names = |cores: &[CoreConfig]| cores.iter().map(CoreConfig::name).collect::<Vec<_>>();
         match (part, outcome) {
-            (Part::Errors { cores, .. }, Outcome::Errors { heads, errors })
+            (WorkPart::Errors { cores, .. }, PartOutcome::Errors { heads, errors })
                 if cores.len() == errors.len() =>
             {
                 self.heads = heads;
                 self.errors.extend(names(cores).into_iter().zip(errors));
             }
-            (Part::EqualScores { cores }, Outcome::EqualScores { errors }) if cores.len() == errors.len() => {
+            (WorkPart::EqualScores { cores }, PartOutcome::EqualScores { errors })
+                if cores.len() == errors.len() =>
+            {
                 self.equal.extend(names(cores).into_iter().zip(errors));
             }
-            (Part::Measured { core, .. }, Outcome::Measured { library, measured }) => {
+            (WorkPart::Measured { core, .. }, PartOutcome::Measured { library, measured }) => {
                 self.library = Some(library);
                 self.measured.insert(core.name(), measured);
             }

@@ -52,12 +52,12 @@ pub struct FormatResult {
     /// The others.
     pub points: Vec<CorePoint>,
     /// One for each design.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<BestCores>,
 }
 
 /// The best cores of a design that meet the clock.
 #[derive(Serialize)]
-pub struct Choice {
+pub struct BestCores {
     /// Design.
     pub design: Design,
     /// The knee of its front: furthest below the chord in logarithms of cost and mean error.
@@ -88,7 +88,7 @@ pub struct CorePoint {
     /// Whether the mean error is no larger than the reference's in every group.
     pub as_accurate_as_reference: bool,
     /// Absent when only errors were asked for.
-    pub measured: Option<Measured>,
+    pub measured: Option<MeasuredCore>,
     /// On the front of its design.
     pub on_design_front: bool,
     /// On the front of both designs together.
@@ -97,7 +97,7 @@ pub struct CorePoint {
 
 /// Figures of a mapped core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct MeasuredCore {
     /// Cell area.
     pub area_um2: f64,
     /// In areas of the smallest two-input NAND.
@@ -112,7 +112,7 @@ pub struct Measured {
     pub power_with_glitches_mw: Option<f64>,
 }
 
-impl Measured {
+impl MeasuredCore {
     /// The cost, if the clock is met.
     pub fn cost(&self, cost: Cost) -> Option<f64> {
         if !self.meets_clock {
@@ -194,7 +194,7 @@ impl FormatResult {
     }
 
     /// The choice of a design.
-    pub fn choice(&self, design: Design) -> Option<&Choice> {
+    pub fn choice(&self, design: Design) -> Option<&BestCores> {
         self.choices.iter().find(|choice| choice.design == design)
     }
 
@@ -220,7 +220,7 @@ impl FormatResult {
                 a.cost.total_cmp(&b.cost).then(a.error.total_cmp(&b.error))
             });
             let name = |i: usize| self.points[i].core.clone();
-            choices.push(Choice {
+            choices.push(BestCores {
                 design,
                 knee: knee(&candidates, &front).map(name),
                 cheapest_as_accurate: cheapest.map(name),

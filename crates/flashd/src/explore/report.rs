@@ -1,6 +1,6 @@
 //! The result in words and tables.
 
-use super::points::{CorePoint, Cost, Exploration, FormatResult, Measured};
+use super::points::{CorePoint, Cost, Exploration, FormatResult, MeasuredCore};
 use crate::output::{percent, table};
 use flashd_ppa::report::tables::significant;
 use std::fmt::Write;
@@ -105,7 +105,7 @@ fn points(exploration: &Exploration, result: &FormatResult, points: &[&CorePoint
     table(&header, rows.collect())
 }
 
-fn figures(m: &Measured, with_power: bool) -> Vec<String> {
+fn figures(m: &MeasuredCore, with_power: bool) -> Vec<String> {
     let mut cells = vec![significant(m.area_um2), format!("{:.1}", m.nand2_equivalents / 1000.0)];
     if with_power {
         let powers = [m.power_mw, m.power_with_glitches_mw];

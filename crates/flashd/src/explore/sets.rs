@@ -8,7 +8,7 @@ use flashd_study::grid::{self, GridFile, default_grid, stem, stem_without_scales
 use std::path::Path;
 
 /// The cores of one combination of formats and scales.
-pub struct Set {
+pub struct CoreSet {
     pub encodings: Encodings,
     /// One at least.
     pub cores: Vec<CoreConfig>,
@@ -16,7 +16,7 @@ pub struct Set {
     pub reference: CoreConfig,
 }
 
-impl Set {
+impl CoreSet {
     /// The reference, if it is none of the cores.
     pub fn other_reference(&self) -> Option<&CoreConfig> {
         let name = self.reference.name();
@@ -27,7 +27,7 @@ impl Set {
 /// All cores.
 pub struct Sets {
     /// By formats and scales.
-    pub all: Vec<Set>,
+    pub all: Vec<CoreSet>,
     /// The set whose reference is that of all formats together.
     pub reference: usize,
 }
@@ -69,7 +69,7 @@ pub fn sets(args: &ExploreArgs) -> Result<Sets, Failure> {
                 names.join(", ")
             )));
         };
-        all.push(Set { encodings, cores, reference: found });
+        all.push(CoreSet { encodings, cores, reference: found });
     }
     Ok(Sets { all, reference })
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::WeightFigureArgs;
 use crate::output::{Failure, draw, print, print_json, table, unwritable};
-use flashd_chart::{Axis, Body, Chart, Ink, Panel, Series};
+use flashd_chart::{Axis, Chart, Ink, Panel, PanelBody, Series};
 use flashd_spec::config::OptionValue;
 use flashd_study::weight::{Curve, CurvePoint, PREVIOUS, RANGE, curves, usable};
 use serde_json::json;
@@ -73,7 +73,7 @@ fn chart(curves: &[Curve], caption: &str) -> Chart {
         x: Axis::linear("D, difference of neighbouring scores"),
         y: Axis::linear(y),
         title: String::new(),
-        body: Body::Curves(series),
+        body: PanelBody::Curves(series),
     };
     Chart {
         title: format!("w = sigmoid(D + ln w'), {caption}"),

@@ -7,7 +7,7 @@ use flashd_generator::{
 use flashd_golden::units;
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::{Layout, Look, ports};
-use flashd_simulator::selftest::{self, Coverage, Expected, Stream, Streamed};
+use flashd_simulator::selftest::{self, Coverage, Expected, Streamed, VectorStream};
 use flashd_simulator::{RunError, VectorWriter};
 use flashd_spec::bits::ones;
 use flashd_spec::config::ConfigError;
@@ -19,7 +19,7 @@ use std::io::Write;
 
 /// Parameters of the vectors.
 #[derive(Clone, Copy)]
-pub struct Plan {
+pub struct VectorPlan {
     /// Seed of the data.
     pub seed: u64,
     /// About how many keys; by default as many as Icarus simulates in seconds.
@@ -28,12 +28,12 @@ pub struct Plan {
     pub look: Look,
 }
 
-impl Plan {
-    fn stream(&self, d: usize) -> Stream {
-        let short = Stream::short(self.seed, d);
-        self.keys.map_or(short, |keys| Stream {
+impl VectorPlan {
+    fn stream(&self, d: usize) -> VectorStream {
+        let short = VectorStream::short(self.seed, d);
+        self.keys.map_or(short, |keys| VectorStream {
             directed: short.directed.min(keys / 2),
-            ..Stream::of(self.seed, keys)
+            ..VectorStream::of(self.seed, keys)
         })
     }
 
@@ -61,7 +61,7 @@ pub fn layout(machine: &Machine, look: Look, prefix: &Prefix) -> Result<Layout, 
 pub fn stream_vectors<W: Write>(
     machine: &Machine,
     layout: &Layout,
-    stream: &Stream,
+    stream: &VectorStream,
     expected: Expected,
     out: W,
     progress: &mut dyn FnMut(&Streamed),
@@ -86,7 +86,11 @@ fn all_files(
 }
 
 /// A design's, expected outputs from design and model in lock-step.
-pub fn testbench(machine: &Machine, plan: &Plan, prefix: &Prefix) -> Result<Vec<GeneratedFile>, Failure> {
+pub fn testbench(
+    machine: &Machine,
+    plan: &VectorPlan,
+    prefix: &Prefix,
+) -> Result<Vec<GeneratedFile>, Failure> {
     let layout =
         layout(machine, plan.look, prefix).map_err(|e| Failure::input(format!("--testbench: {e}")))?;
     let (core, cores) = (machine.core(), machine.cores());
@@ -108,7 +112,12 @@ const EXHAUSTIVE_BITS: u32 = 16;
 const RANDOM_OPERANDS: usize = 20_000;
 
 /// A unit's: all operands of up to 16 bits together, or corner cases and random ones. The model gives the results.
-pub fn unit_testbench(unit: FormatUnit, format: Format, segments: u32, plan: &Plan) -> Vec<GeneratedFile> {
+pub fn unit_testbench(
+    unit: FormatUnit,
+    format: Format,
+    segments: u32,
+    plan: &VectorPlan,
+) -> Vec<GeneratedFile> {
     let name = FormatFunction::new(unit, format, segments).name();
     let layout = Layout::new(name, ports(&unit.module(format, segments)));
     let operands = operands(unit, format, plan.seed);

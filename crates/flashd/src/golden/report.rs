@@ -2,7 +2,7 @@
 
 use super::{Golden, GoldenPoint};
 use crate::output::{percent, table};
-use flashd_golden::family::{Operation, Tensor};
+use flashd_golden::family::{MemoryTensor, Operation};
 
 pub(super) fn text(golden: &Golden) -> String {
     let Golden { source, heads, pairs, seen, block_rows, block_columns, mask, algorithms } = golden;
@@ -73,7 +73,7 @@ fn details(point: &GoldenPoint) -> String {
     let (counted, formula) = (&point.counts.counted, &point.counts.formula);
     let row = |what: String, counted: u64, formula: u64| vec![what, counted.to_string(), formula.to_string()];
     let mut rows = Vec::new();
-    for tensor in Tensor::ALL {
+    for tensor in MemoryTensor::ALL {
         let name = tensor.name();
         rows.push(row(format!("{name} read"), counted.reads(tensor), formula.reads(tensor)));
         rows.push(row(format!("{name} written"), counted.writes(tensor), formula.writes(tensor)));

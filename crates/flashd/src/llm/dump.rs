@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// What `meta.json` says of a head.
 #[derive(Serialize)]
-struct Entry {
+struct Dumped {
     file: String,
     model: String,
     layer: usize,
@@ -32,7 +32,7 @@ pub fn write(folder: &Path, checkpoint: &Path, heads: &RecordHeads) -> Result<()
             let file = format!("{model}-layer{layer:02}-head{number:02}");
             head.write_npy(folder, &file).map_err(|e| failure(folder, e))?;
             let model = model.clone();
-            meta.push(Entry { file, model, layer, head: number, causal: true, keys: head.keys, d: head.d });
+            meta.push(Dumped { file, model, layer, head: number, causal: true, keys: head.keys, d: head.d });
         }
     }
     let path = folder.join("meta.json");

@@ -1,7 +1,7 @@
 //! The command lines that make figures again.
 
 use crate::origin::quoted;
-use flashd_ppa::figures::{CoreFigures, Run};
+use flashd_ppa::figures::{CoreFigures, FiguresRun};
 use flashd_ppa::report::Commands;
 use flashd_ppa::report::compare::groups;
 
@@ -15,9 +15,9 @@ pub(super) fn commands(figures: &[CoreFigures]) -> Commands {
 /// One command if all was measured alike but for the library, else one for each part and one to join them.
 fn whole(figures: &[CoreFigures]) -> Vec<String> {
     // Runs that differ in the library only are joined, with their libraries.
-    let mut parts: Vec<(Run, Vec<String>, Vec<&Run>)> = Vec::new();
+    let mut parts: Vec<(FiguresRun, Vec<String>, Vec<&FiguresRun>)> = Vec::new();
     for group in groups(figures) {
-        let key = Run {
+        let key = FiguresRun {
             library_file: String::new(),
             library_sha256: String::new(),
             default_library: false,
@@ -29,7 +29,7 @@ fn whole(figures: &[CoreFigures]) -> Vec<String> {
             None => parts.push((key, cores, vec![group.run])),
         }
     }
-    let measure = |(run, cores, used): &(Run, Vec<String>, Vec<&Run>)| {
+    let measure = |(run, cores, used): &(FiguresRun, Vec<String>, Vec<&FiguresRun>)| {
         let cores: String = cores.iter().map(|flags| format!(" --core \"{flags}\"")).collect();
         format!("flashd ppa{cores}{}{}", libraries(used), options(run))
     };
@@ -48,14 +48,14 @@ fn whole(figures: &[CoreFigures]) -> Vec<String> {
 }
 
 /// The default library alone needs no flag.
-fn libraries(runs: &[&Run]) -> String {
+fn libraries(runs: &[&FiguresRun]) -> String {
     match runs {
         [run] if run.default_library => String::new(),
         runs => runs.iter().map(|run| format!(" --liberty {}", quoted(&run.library_file))).collect(),
     }
 }
 
-fn options(run: &Run) -> String {
+fn options(run: &FiguresRun) -> String {
     let mut text: String = run.dont_use.iter().map(|word| format!(" --dont-use {}", quoted(word))).collect();
     text += &run.clock.map_or(String::new(), |ns| format!(" --clock {ns}"));
     text += if run.flat { " --flat" } else { "" };

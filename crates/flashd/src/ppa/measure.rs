@@ -2,32 +2,32 @@
 
 use super::cores::targets;
 use crate::cli::PpaArgs;
-use crate::measure::{Cycles, map, power};
+use crate::measure::{SimulatedCycles, map, power};
 use crate::output::Failure;
 use crate::progress::{self, Phase, on_all_processors, rates};
-use crate::sample::Heads;
+use crate::sample::HeadsFolder;
 use flashd_ppa::Target;
-use flashd_ppa::figures::{ArrayShape, CoreFigures, FailedCore, Measurements, Run};
+use flashd_ppa::figures::{ArrayShape, CoreFigures, FailedCore, FiguresRun, Measurements};
 use flashd_ppa::power::check_heads;
 use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Tools};
 use indicatif::ProgressBar;
 use std::path::Path;
 
 /// Measurements to come.
-pub(super) struct Plan<'a> {
+pub(super) struct MeasurementPlan<'a> {
     args: &'a PpaArgs,
     targets: Vec<Target>,
     tools: Tools,
     cache: Cache,
     libraries: Vec<CellLibrary>,
-    data: Heads,
+    data: HeadsFolder,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> MeasurementPlan<'a> {
     /// Reads and checks everything that the run needs.
     pub fn new(args: &'a PpaArgs) -> Result<Self, Failure> {
         let targets = targets(args)?;
-        let data = Heads::new(args.data.as_deref())?;
+        let data = HeadsFolder::new(args.data.as_deref())?;
         if args.cycles > 0 {
             targets.iter().try_for_each(|target| heads(target, data.path()))?;
         }
@@ -47,7 +47,7 @@ impl<'a> Plan<'a> {
             }
             libraries.push(library);
         }
-        Ok(Plan { args, targets, tools, cache, libraries, data })
+        Ok(MeasurementPlan { args, targets, tools, cache, libraries, data })
     }
 
     /// Measures all cores in all libraries; what fails on one does not keep the others from being measured.
@@ -55,7 +55,7 @@ impl<'a> Plan<'a> {
         let elements: usize = self.targets.iter().map(|target| target.core().d).sum();
         let element = on_all_processors(rates::MAPPING_ELEMENT).as_secs_f64();
         let all = Phase::new("elements of vectors", (elements * self.libraries.len()) as u64, element);
-        let progress = progress::Plan::start([all], ", less where modules are in the cache");
+        let progress = progress::ProgressPlan::start([all], ", less where modules are in the cache");
         let bar = progress.bar();
         let of = self.targets.len() * self.libraries.len();
         let mut all = Measurements::default();
@@ -111,12 +111,12 @@ fn one(
     args: &PpaArgs,
     flow: &Flow,
     target: &Target,
-    data: &Heads,
+    data: &HeadsFolder,
     bar: &ProgressBar,
 ) -> Result<CoreFigures, Failure> {
     let (mut figures, mapped) = map(flow, target, bar)?;
     if args.cycles > 0 {
-        let cycles = Cycles { each: args.cycles, glitches: args.glitches };
+        let cycles = SimulatedCycles { each: args.cycles, glitches: args.glitches };
         figures.power = Some(power(flow, (&figures, &mapped), cycles, data.path(), bar)?);
     }
     figures.run = described(args, figures.run);
@@ -124,10 +124,12 @@ fn one(
 }
 
 /// Adds the parameters of the power figures to a run.
-fn described(args: &PpaArgs, run: Run) -> Run {
+fn described(args: &PpaArgs, run: FiguresRun) -> FiguresRun {
     match args.cycles {
         0 => run,
-        cycles => Run { cycles, glitches: args.glitches, data: args.data.as_deref().map(folder_name), ..run },
+        cycles => {
+            FiguresRun { cycles, glitches: args.glitches, data: args.data.as_deref().map(folder_name), ..run }
+        }
     }
 }
 

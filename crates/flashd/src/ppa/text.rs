@@ -2,7 +2,9 @@
 
 use crate::output::table;
 use flashd_ppa::figures::{CoreFigures, Measurements};
-use flashd_ppa::report::compare::{CLOCKS_DIFFER, Pair, area_saving, energy_saving, glitch_saving, groups};
+use flashd_ppa::report::compare::{
+    CLOCKS_DIFFER, CorePair, area_saving, energy_saving, glitch_saving, groups,
+};
 use flashd_ppa::report::tables::{self, ReportTable};
 use std::fmt::Write;
 
@@ -40,7 +42,7 @@ pub(super) fn figures(all: &Measurements, breakdown: bool) -> String {
         let _ = write!(text, "\n\nFLASH-D over FA2 in {}, clock: {}\n", group.library, group.clock());
         text += &drawn(tables::pairs(group));
         text += "\nEnergy: of one cycle; at one clock the saving in power is the same.\n";
-        if !group.pairs().iter().all(Pair::same_clock) {
+        if !group.pairs().iter().all(CorePair::same_clock) {
             text += &format!("{CLOCKS_DIFFER}\n");
         }
         for matrix in group.matrices() {

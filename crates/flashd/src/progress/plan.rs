@@ -27,7 +27,7 @@ impl Phase {
 }
 
 /// A phase and how far it is.
-struct Progress {
+struct PhaseProgress {
     phase: Phase,
     done: u64,
     /// Time that it took so far, without the current stretch.
@@ -36,7 +36,7 @@ struct Progress {
     ended: bool,
 }
 
-impl Progress {
+impl PhaseProgress {
     fn taken(&self) -> f64 {
         (self.taken + self.begun.map_or(Duration::ZERO, |begun| begun.elapsed())).as_secs_f64()
     }
@@ -53,13 +53,13 @@ const NEARLY: f64 = 0.9;
 
 /// How far all phases are.
 #[derive(Default)]
-pub(super) struct Forecast(Mutex<Vec<Progress>>);
+pub(super) struct Forecast(Mutex<Vec<PhaseProgress>>);
 
 /// Seconds that an expectation weighs as much as.
 const WEIGHT: f64 = 0.5;
 
 impl Forecast {
-    fn phases<T>(&self, of: impl FnOnce(&mut Vec<Progress>) -> T) -> T {
+    fn phases<T>(&self, of: impl FnOnce(&mut Vec<PhaseProgress>) -> T) -> T {
         of(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -74,7 +74,7 @@ impl Forecast {
             }
             // Rates of one kind of work say little about another: a machine is at most a few times slower than expected.
             let slower = (taken / expected).clamp(0.5, 3.0);
-            let left = |phase: &Progress| {
+            let left = |phase: &PhaseProgress| {
                 if phase.ended {
                     return 0.0;
                 }
@@ -95,7 +95,7 @@ impl Forecast {
     /// The phase that runs, and how far it is.
     pub(super) fn words(&self) -> String {
         self.phases(|phases| match phases.iter().find(|phase| phase.begun.is_some()) {
-            Some(Progress { phase, done, .. }) => {
+            Some(PhaseProgress { phase, done, .. }) => {
                 format!("{} of {} {}", done.min(&phase.units), phase.units, phase.what)
             }
             None => String::new(),
@@ -104,7 +104,7 @@ impl Forecast {
 }
 
 /// The work of a command, in phases.
-pub struct Plan {
+pub struct ProgressPlan {
     work: Work,
     forecast: Arc<Forecast>,
     start: Instant,
@@ -118,14 +118,14 @@ const MOVES: u64 = 100;
 /// Length of the bar: a hundredth of a percent.
 const LENGTH: u64 = 10_000;
 
-impl Plan {
+impl ProgressPlan {
     /// Begins with the first of the phases; says how long all will take, if that is worth a line, and what that depends on.
-    pub fn start(phases: impl IntoIterator<Item = Phase>, depends: &str) -> Plan {
-        let new = |phase| Progress { phase, done: 0, taken: Duration::ZERO, begun: None, ended: false };
+    pub fn start(phases: impl IntoIterator<Item = Phase>, depends: &str) -> ProgressPlan {
+        let new = |phase| PhaseProgress { phase, done: 0, taken: Duration::ZERO, begun: None, ended: false };
         let forecast = Arc::new(Forecast(Mutex::new(phases.into_iter().map(new).collect())));
         let work = Work::planned(LENGTH, &forecast);
         work.expect(forecast.left(), depends);
-        let plan = Plan { work, forecast, start: Instant::now(), moved: AtomicU64::new(0) };
+        let plan = ProgressPlan { work, forecast, start: Instant::now(), moved: AtomicU64::new(0) };
         plan.begin(0);
         plan
     }
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     fn phases(all: &[(u64, f64, u64, u64, bool)]) -> Forecast {
-        let new = |&(units, seconds, done, taken, ended): &(u64, f64, u64, u64, bool)| Progress {
+        let new = |&(units, seconds, done, taken, ended): &(u64, f64, u64, u64, bool)| PhaseProgress {
             begun: (done > 0 && !ended).then(Instant::now),
             ended,
             ..running(units, seconds, done, taken)
@@ -222,14 +222,14 @@ mod tests {
     #[test]
     fn a_long_unit_that_is_not_done_tells_nothing_yet() {
         // Halfway through the first of ten cores of about 100 s.
-        let progress = Progress { begun: Some(Instant::now()), ..running(10, 100.0, 0, 50) };
+        let progress = PhaseProgress { begun: Some(Instant::now()), ..running(10, 100.0, 0, 50) };
         let left = Forecast(Mutex::new(vec![progress])).left().as_secs_f64();
         assert!((900.0..1000.0).contains(&left), "{left}");
     }
 
-    fn running(units: u64, seconds: f64, done: u64, taken: u64) -> Progress {
+    fn running(units: u64, seconds: f64, done: u64, taken: u64) -> PhaseProgress {
         let phase = Phase::new("units", units, seconds);
-        Progress { phase, done, taken: Duration::from_secs(taken), begun: None, ended: false }
+        PhaseProgress { phase, done, taken: Duration::from_secs(taken), begun: None, ended: false }
     }
 
     #[test]

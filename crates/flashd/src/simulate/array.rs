@@ -1,6 +1,6 @@
 //! `flashd simulate --queries B`: an array of cores.
 
-use super::layer::Outcome;
+use super::layer::HeadOutcome;
 use super::model::gaps;
 use super::phases::Phases;
 use super::recording::recorded;
@@ -11,7 +11,7 @@ use crate::output::{Failure, percent, table};
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_simulator::array::{ArrayCounters, ArrayRun, ArrayWorkload, Disturbance, run as run_lockstep};
-use flashd_simulator::{Accuracy, Drive, Prepared, Reference, RtlEngine, Workload};
+use flashd_simulator::{Accuracy, Drive, ExactResults, Prepared, RtlEngine, Workload};
 use flashd_spec::bits::ones;
 use flashd_spec::config::ArrayConfig;
 use flashd_workload::Scaling;
@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::ops::Range;
 
 #[derive(Serialize)]
-struct Report {
+struct ArrayReport {
     name: String,
     configuration: ArrayConfig,
     scaling: Scaling,
@@ -73,9 +73,9 @@ pub fn run(
     args: &SimulateArgs,
     array: &ArrayConfig,
     (prepared, phases): (&Prepared, &Phases),
-    reference: &Reference,
+    reference: &ExactResults,
     ranges: Option<&[Range<usize>]>,
-) -> Result<Outcome, Failure> {
+) -> Result<HeadOutcome, Failure> {
     // The core with the score shift that the scaling needs.
     let config = ArrayConfig { core: prepared.config.clone(), ..array.clone() };
     let workload = match ranges {
@@ -104,7 +104,7 @@ pub fn run(
         Some(tiles) => tiles.iter().map(|places| whole(places, &run.results)).collect(),
         None => run.results,
     };
-    let report = Report {
+    let report = ArrayReport {
         name: array.name(),
         scaling: prepared.scaling,
         queries: results.len(),
@@ -127,7 +127,7 @@ pub fn run(
         accuracy: reference.accuracy(prepared, &results),
         configuration: config,
     };
-    Outcome::new(&report, text(&report), prepared, &results)
+    HeadOutcome::new(&report, text(&report), prepared, &results)
 }
 
 /// The result of a query from its tiles: the last tile's, with the flags of all.
@@ -159,7 +159,7 @@ fn cycle_run(
     Ok(run?)
 }
 
-fn text(r: &Report) -> String {
+fn text(r: &ArrayReport) -> String {
     let c = &r.counters;
     let mut cycles = format!("{} ({:.4} keys per cycle)", c.cycles, r.keys_per_cycle);
     if let Some(formula) = r.cycles_by_formula {

@@ -11,7 +11,7 @@ use crate::output::{self, Failure, SCORE_OPTIONS, percent, print, print_json, ta
 use crate::select::configuration;
 use flashd_files::FolderLock;
 use flashd_golden::{Monitor, Step, Watch};
-use flashd_simulator::{Counters, Prepared, Reference, Scenario, prepare, run_model};
+use flashd_simulator::{Counters, ExactResults, Prepared, Scenario, prepare, run_model};
 use flashd_spec::config::{CoreConfig, Lengths};
 use flashd_workload::{Bias, ScaleRule, Scaling, Trace, TraceEntry, Visible, list_dir};
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ struct Totals {
 }
 
 impl HeadsReport {
-    /// Of heads and whether they were there; the others took `seconds`.
+    /// Sums heads, each with whether its result was there; the simulation of the others took `seconds`.
     fn new(done: Vec<(HeadFile, bool)>, any: &CoreConfig, seconds: f64) -> HeadsReport {
         let mut total = Totals::default();
         for (HeadFile { counters: c, .. }, _) in &done {
@@ -122,7 +122,7 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
         entries.len() as u64,
         "{bar:30} {pos} of {len} files, {msg}, {elapsed}, {eta} left",
     );
-    let work = Work { args, results, histograms: histograms.as_ref() };
+    let work = HeadsRun { args, results, histograms: histograms.as_ref() };
     let (start, met) = (Instant::now(), AtomicU64::new(0));
     let one = |entry: &TraceEntry| -> Result<Vec<(HeadFile, bool)>, Failure> {
         let heads = entry.load_heads_as(&visible(args, entry.causal)).map_err(|e| input(e.to_string()))?;
@@ -193,13 +193,13 @@ fn visible(args: &SimulateArgs, causal: bool) -> Visible {
 }
 
 /// Data shared by all heads.
-struct Work<'a> {
+struct HeadsRun<'a> {
     args: &'a SimulateArgs,
     results: &'a Path,
     histograms: Option<&'a Histograms>,
 }
 
-impl Work<'_> {
+impl HeadsRun<'_> {
     /// One head: its file, and whether it was there already.
     fn head(&self, config: &CoreConfig, head: Trace) -> Result<(HeadFile, bool), Failure> {
         let name = head.name.clone();
@@ -273,7 +273,7 @@ impl Work<'_> {
         };
         // Only the choice of a power of two for V looks at the exact results.
         let chooses = scenario.v_exponents(config).len() > 1;
-        let reference = if chooses { Reference::new(&scenario) } else { Reference::none() };
+        let reference = if chooses { ExactResults::new(&scenario) } else { ExactResults::none() };
         let scenario = if self.args.smooth_k { scenario.smooth_k() } else { scenario };
         let prepared = prepare(config, &scenario, &reference)
             .map_err(|e| Failure::input(format!("--data: {name}: {e}")))?;

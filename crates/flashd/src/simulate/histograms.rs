@@ -13,7 +13,7 @@ type Bins = BTreeMap<i64, u64>;
 
 /// Counts of all steps of a run.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Counts {
+pub struct StepCounters {
     /// Steps by action.
     pub held: u64,
     pub masked: u64,
@@ -34,14 +34,14 @@ pub struct Counts {
 pub struct Histograms {
     core: String,
     units: StepUnits,
-    counts: Mutex<Counts>,
+    counts: Mutex<StepCounters>,
 }
 
 #[derive(Serialize)]
-struct File<'a> {
+struct HistogramFile<'a> {
     core: &'a str,
     #[serde(flatten)]
-    counts: &'a Counts,
+    counts: &'a StepCounters,
 }
 
 impl Histograms {
@@ -49,7 +49,7 @@ impl Histograms {
         Histograms { core: config.name(), units: StepUnits::new(config), counts: Mutex::default() }
     }
 
-    fn counts(&self) -> MutexGuard<'_, Counts> {
+    fn counts(&self) -> MutexGuard<'_, StepCounters> {
         // A count is whole whoever has panicked.
         self.counts.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -83,7 +83,7 @@ impl Histograms {
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let failure = |e: String| Failure::input(format!("--histograms {}: {e}", path.display()));
         let counts = self.counts();
-        let text = serde_json::to_string_pretty(&File { core: &self.core, counts: &counts })
+        let text = serde_json::to_string_pretty(&HistogramFile { core: &self.core, counts: &counts })
             .map_err(|e| failure(e.to_string()))?;
         output::write("--histograms", path, text.as_bytes()).map(drop)
     }

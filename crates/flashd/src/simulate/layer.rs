@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::path::Path;
 
 /// The outcome of a head's run.
-pub struct Outcome {
+pub struct HeadOutcome {
     json: String,
     text: String,
     /// Results, `[queries, d]`.
@@ -18,15 +18,15 @@ pub struct Outcome {
     overflowed: usize,
 }
 
-impl Outcome {
+impl HeadOutcome {
     pub fn new(
         report: &impl Serialize,
         text: String,
         prepared: &Prepared,
         results: &[QueryResult],
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<HeadOutcome, Failure> {
         let overflowed = results.iter().filter(|result| result.overflow).count();
-        Ok(Outcome { json: json_text(report)?, text, o: prepared.values(results), overflowed })
+        Ok(HeadOutcome { json: json_text(report)?, text, o: prepared.values(results), overflowed })
     }
 }
 
@@ -88,7 +88,12 @@ pub fn in_range(overflowed: usize) -> Result<(), Failure> {
 }
 
 /// Writes the results of all heads in the shape in which Q came, and prints each outcome.
-pub fn finish(args: &SimulateArgs, shape: &[usize], d: usize, outcomes: &[Outcome]) -> Result<(), Failure> {
+pub fn finish(
+    args: &SimulateArgs,
+    shape: &[usize],
+    d: usize,
+    outcomes: &[HeadOutcome],
+) -> Result<(), Failure> {
     if let Some(path) = &args.o {
         let data = outcomes.iter().flat_map(|outcome| outcome.o.iter().copied()).collect::<Vec<f32>>();
         let queries = data.len() / d / outcomes.len();
@@ -98,12 +103,12 @@ pub fn finish(args: &SimulateArgs, shape: &[usize], d: usize, outcomes: &[Outcom
         [one] if args.json => print(&one.json),
         [one] => print(&one.text),
         all if args.json => {
-            let indented = |outcome: &Outcome| format!("  {}", outcome.json.replace('\n', "\n  "));
+            let indented = |outcome: &HeadOutcome| format!("  {}", outcome.json.replace('\n', "\n  "));
             print(&format!("[\n{}\n]", all.iter().map(indented).collect::<Vec<_>>().join(",\n")))
         }
         all => {
             let titled =
-                |(head, outcome): (usize, &Outcome)| format!("head {head}\n{}", outcome.text.trim_end());
+                |(head, outcome): (usize, &HeadOutcome)| format!("head {head}\n{}", outcome.text.trim_end());
             print(&all.iter().enumerate().map(titled).collect::<Vec<_>>().join("\n\n"))
         }
     };

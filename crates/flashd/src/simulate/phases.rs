@@ -1,7 +1,7 @@
 //! The phases of a run as one bar: the exact reference, the run itself, and the design that it is compared with.
 
 use crate::cli::SimulateArgs;
-use crate::progress::{Phase, Plan, rates};
+use crate::progress::{Phase, ProgressPlan, rates};
 use flashd_golden::Monitor;
 use flashd_simulator::{Cycle, Observer, RtlEngine, Scenario};
 use flashd_spec::config::CoreConfig;
@@ -9,7 +9,7 @@ use std::io;
 
 /// The steps for each head, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum HeadStage {
     /// Attention in f64.
     Reference,
     /// The search for V's power of two, by runs of the model.
@@ -22,11 +22,12 @@ pub enum Step {
     Other,
 }
 
-const STEPS: [Step; 5] = [Step::Reference, Step::Scale, Step::Run, Step::ScaleOther, Step::Other];
+const STEPS: [HeadStage; 5] =
+    [HeadStage::Reference, HeadStage::Scale, HeadStage::Run, HeadStage::ScaleOther, HeadStage::Other];
 
 /// The kind of design, which decides the time of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Around {
+pub enum RunShape {
     /// A core alone, compared with the other design.
     Core,
     /// An array, with its number of cores.
@@ -39,7 +40,7 @@ pub enum Around {
 
 /// The bar, and the head that is under way.
 pub struct Phases {
-    plan: Plan,
+    plan: ProgressPlan,
     head: usize,
 }
 
@@ -47,7 +48,7 @@ impl Phases {
     /// Begins with the first of `heads` heads, which are about equally long.
     pub fn start(
         args: &SimulateArgs,
-        around: Around,
+        around: RunShape,
         config: &CoreConfig,
         other: &CoreConfig,
         scenario: &Scenario,
@@ -70,34 +71,34 @@ impl Phases {
         let lockstep = rates::LOCKSTEP_ELEMENT * elements * slower;
         let run = match (args.rtl(), around) {
             (None, _) => Phase::new("keys by the model", keys, model),
-            (Some(_), Around::Core) => Phase::new("keys in lock-step with the model", keys, lockstep),
-            (Some(_), Around::Parts(parts)) => {
+            (Some(_), RunShape::Core) => Phase::new("keys in lock-step with the model", keys, lockstep),
+            (Some(_), RunShape::Parts(parts)) => {
                 let units = keys.div_ceil(parts as u64);
                 Phase::new("steps in lock-step with the model", units, lockstep * parts as f64)
             }
-            (Some(_), Around::Array(queries)) => {
+            (Some(_), RunShape::Array(queries)) => {
                 let units = keys.div_ceil(queries.min(a.queries.max(1)) as u64);
                 Phase::new("keys in lock-step with the model", units, lockstep * queries as f64)
             }
-            (Some(_), Around::Wrapper(queries, beats)) => {
+            (Some(_), RunShape::Wrapper(queries, beats)) => {
                 let units = keys.div_ceil(queries.min(a.queries.max(1)) as u64) * u64::from(beats);
                 Phase::new("beats at the streams", units, lockstep * queries as f64 / f64::from(beats))
             }
         };
         let (compares, name) = match around {
-            Around::Core => (true, "keys of the other design"),
-            Around::Parts(_) => (true, "keys of one core"),
-            Around::Array(_) | Around::Wrapper(..) => (false, ""),
+            RunShape::Core => (true, "keys of the other design"),
+            RunShape::Parts(_) => (true, "keys of one core"),
+            RunShape::Array(_) | RunShape::Wrapper(..) => (false, ""),
         };
         let of_head = [
             Phase::new("keys in f64", keys, rates::F64_TERM * (a.d + a.dv) as f64),
             search(config, true),
             run,
-            search(other, around == Around::Core),
+            search(other, around == RunShape::Core),
             Phase::new(name, if compares { keys } else { 0 }, model),
         ];
         let all = (0..heads).flat_map(|_| of_head.clone());
-        Phases { plan: Plan::start(all, ""), head: 0 }
+        Phases { plan: ProgressPlan::start(all, ""), head: 0 }
     }
 
     /// The next head.
@@ -106,7 +107,7 @@ impl Phases {
     }
 
     /// Begins a step of the head.
-    pub fn begin(&self, step: Step) {
+    pub fn begin(&self, step: HeadStage) {
         let place = STEPS.iter().position(|of| *of == step).unwrap_or(0);
         self.plan.begin(self.head * STEPS.len() + place);
     }
@@ -126,7 +127,7 @@ pub fn watched<T>(phases: &Phases, run: impl FnOnce(Monitor) -> T) -> T {
 }
 
 /// Observes a run, and counts keys or beats for the bar.
-pub struct Sent<'a> {
+pub struct SentCounter<'a> {
     phases: &'a Phases,
     /// Units that the bar does not have yet: a step takes less time than an update.
     waiting: u64,
@@ -135,13 +136,13 @@ pub struct Sent<'a> {
 /// Units of one update.
 const TOGETHER: u64 = 64;
 
-impl Sent<'_> {
-    pub fn of(phases: &Phases) -> Sent<'_> {
-        Sent { phases, waiting: 0 }
+impl SentCounter<'_> {
+    pub fn of(phases: &Phases) -> SentCounter<'_> {
+        SentCounter { phases, waiting: 0 }
     }
 }
 
-impl Observer for Sent<'_> {
+impl Observer for SentCounter<'_> {
     fn cycle(&mut self, cycle: &Cycle) -> io::Result<()> {
         // A wrapper counts cycles instead of keys: each beat of a key takes at least one.
         self.waiting += u64::from(cycle.frame.is_none() || cycle.takes_key());

@@ -1,6 +1,6 @@
 //! Recordings of a run, cycle by cycle.
 
-use super::phases::{Phases, Sent};
+use super::phases::{Phases, SentCounter};
 use crate::cli::SimulateArgs;
 use crate::interrupt::Interruptible;
 use crate::output::{Failure, unwritable};
@@ -29,7 +29,7 @@ pub fn recorded<R>(
         }
         None => None,
     };
-    let mut progress = Sent::of(phases);
+    let mut progress = SentCounter::of(phases);
     let mut observers: Vec<&mut dyn Observer> = vec![&mut progress];
     if let Some((_, vectors)) = &mut vectors {
         observers.push(vectors);
@@ -55,11 +55,11 @@ struct Recording {
     interruptible: Option<Interruptible>,
     /// The waves' flags and names.
     files: Vec<(&'static str, PathBuf)>,
-    chart: Option<Chart>,
+    chart: Option<ChartRecorder>,
 }
 
 /// A pipeline chart under way.
-struct Chart {
+struct ChartRecorder {
     path: PathBuf,
     format: PipelineFormat,
     window: RangeInclusive<u64>,
@@ -99,7 +99,7 @@ impl Recording {
         for (wave, (flag, path)) in self.waves.into_iter().zip(&self.files) {
             wave.finish().map_err(|e| wave_failure(flag, path, &e))?;
         }
-        if let (Some(Chart { path, format, window }), Some(keys)) = (self.chart, &self.keys) {
+        if let (Some(ChartRecorder { path, format, window }), Some(keys)) = (self.chart, &self.keys) {
             let problem = |e: std::io::Error| unwritable("--pipeline", &path, e);
             let chart = pipeline(keys, window);
             if chart.steps.is_empty() {
@@ -126,7 +126,7 @@ impl Recording {
 }
 
 /// The chart that is asked for.
-fn chart(args: &SimulateArgs, path: &Path) -> Result<Chart, Failure> {
+fn chart(args: &SimulateArgs, path: &Path) -> Result<ChartRecorder, Failure> {
     let format = PipelineFormat::of(path).map_err(|e| Failure::input(format!("--pipeline: {e}")))?;
     let window = args.from..=args.to.unwrap_or(u64::MAX);
     match window.is_empty() {
@@ -135,7 +135,7 @@ fn chart(args: &SimulateArgs, path: &Path) -> Result<Chart, Failure> {
             window.end(),
             window.start()
         ))),
-        false => Ok(Chart { path: path.to_path_buf(), format, window }),
+        false => Ok(ChartRecorder { path: path.to_path_buf(), format, window }),
     }
 }
 

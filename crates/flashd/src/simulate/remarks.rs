@@ -3,7 +3,7 @@
 use crate::cli::SimulateArgs;
 use crate::output::{SCORE_OPTIONS, percent, table, warn};
 use flashd_golden::QueryResult;
-use flashd_simulator::{Accuracy, Prepared, Reference, SaturatedScores};
+use flashd_simulator::{Accuracy, ExactResults, Prepared, SaturatedScores};
 use flashd_spec::config::{CoreConfig, too_long};
 use flashd_spec::format::Format;
 use flashd_workload::channel_limit;
@@ -49,7 +49,7 @@ impl Remarks {
         args: &SimulateArgs,
         core: &CoreConfig,
         prepared: &Prepared,
-        reference: &Reference,
+        reference: &ExactResults,
         results: &[QueryResult],
     ) -> Remarks {
         let count = |has: fn(&QueryResult) -> bool| results.iter().filter(|result| has(result)).count();

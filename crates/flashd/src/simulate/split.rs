@@ -1,21 +1,21 @@
 //! `flashd simulate --parts P`: cores for parts of the keys, and the tree that merges their results.
 
-use super::layer::Outcome;
+use super::layer::HeadOutcome;
 use super::model::{Speed, compared, gaps};
-use super::phases::{Phases, Step};
+use super::phases::{HeadStage, Phases};
 use super::recording::recorded;
 use super::remarks::{Remarks, error_table};
 use super::scales;
 use crate::cli::SimulateArgs;
 use crate::output::{Failure, table};
 use flashd_simulator::split::{SplitCounters, SplitRun, run as run_lockstep};
-use flashd_simulator::{Accuracy, Drive, Prepared, Reference, RtlEngine};
+use flashd_simulator::{Accuracy, Drive, ExactResults, Prepared, RtlEngine};
 use flashd_spec::config::SplitConfig;
 use flashd_workload::Scaling;
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Report {
+struct SplitReport {
     name: String,
     configuration: SplitConfig,
     scaling: Scaling,
@@ -58,8 +58,8 @@ pub fn run(
     args: &SimulateArgs,
     split: &SplitConfig,
     (prepared, phases): (&Prepared, &Phases),
-    reference: &Reference,
-) -> Result<Outcome, Failure> {
+    reference: &ExactResults,
+) -> Result<HeadOutcome, Failure> {
     // The core with the score shift that the scaling needs.
     let config = SplitConfig::new(prepared.config.clone(), split.parts);
     let keys: usize = prepared.workload.queries.iter().map(|q| q.keys).sum();
@@ -71,8 +71,8 @@ pub fn run(
         }
     };
     let (counters, results) = (run.counters, run.results);
-    phases.begin(Step::Other);
-    let report = Report {
+    phases.begin(HeadStage::Other);
+    let report = SplitReport {
         name: split.name(),
         scaling: prepared.scaling,
         queries: results.len(),
@@ -88,10 +88,10 @@ pub fn run(
         one_core_accuracy: reference.accuracy(prepared, &compared(prepared, phases)),
         configuration: config,
     };
-    Outcome::new(&report, text(&report), prepared, &results)
+    HeadOutcome::new(&report, text(&report), prepared, &results)
 }
 
-fn text(r: &Report) -> String {
+fn text(r: &SplitReport) -> String {
     let mut rows = vec![
         ["cores and tree", &r.name].map(String::from),
         ["latency".into(), format!("{} cycles after the last keys", r.latency)],

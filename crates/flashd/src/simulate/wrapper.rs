@@ -1,6 +1,6 @@
 //! `flashd simulate --wrapper axis`: an array in its stream wrapper, driven at the ports.
 
-use super::layer::Outcome;
+use super::layer::HeadOutcome;
 use super::phases::Phases;
 use super::recording::recorded;
 use super::remarks::{Remarks, error_table};
@@ -12,7 +12,7 @@ use flashd_golden::QueryResult;
 use flashd_simulator::wrapper::{
     Mask, Paces, WrapperBlock, WrapperDrive, WrapperError, WrapperRun, WrapperWorkload, run_observed,
 };
-use flashd_simulator::{Accuracy, Prepared, Reference};
+use flashd_simulator::{Accuracy, ExactResults, Prepared};
 use flashd_spec::bits::ones;
 use flashd_spec::config::{Carried, Values, WrapperConfig};
 use flashd_workload::Scaling;
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 #[derive(Serialize)]
-struct Report {
+struct WrapperReport {
     name: String,
     configuration: WrapperConfig,
     scaling: Scaling,
@@ -48,9 +48,9 @@ pub fn run(
     args: &SimulateArgs,
     wrapper: &WrapperConfig,
     (prepared, phases): (&Prepared, &Phases),
-    reference: &Reference,
+    reference: &ExactResults,
     ranges: &[Range<usize>],
-) -> Result<Outcome, Failure> {
+) -> Result<HeadOutcome, Failure> {
     let Some(engine) = args.rtl() else {
         return Err(Failure::input(
             "--engine model: has no streams; take compiled or rusthdl, or leave --wrapper out",
@@ -73,7 +73,7 @@ pub fn run(
     )?;
     let WrapperRun { cycles, registers, comparisons, .. } = run.map_err(failure)?;
     let results: Vec<QueryResult> = expected.into_iter().flat_map(|block| block.results).collect();
-    let report = Report {
+    let report = WrapperReport {
         name: config.name(),
         scaling: prepared.scaling,
         queries: results.len(),
@@ -90,7 +90,7 @@ pub fn run(
         accuracy: reference.accuracy(prepared, &results),
         configuration: config,
     };
-    Outcome::new(&report, text(&report), prepared, &results)
+    HeadOutcome::new(&report, text(&report), prepared, &results)
 }
 
 fn failure(e: WrapperError) -> Failure {
@@ -190,7 +190,7 @@ fn mask(ranges: &[Range<usize>], keys: usize) -> Option<(Mask, u64)> {
     ranges.iter().enumerate().all(same).then_some((mask, position as u64))
 }
 
-fn text(r: &Report) -> String {
+fn text(r: &WrapperReport) -> String {
     let count = |name: &str| r.registers.get(name).copied().unwrap_or(0);
     let lost = [
         ("for values", "StallValue"),

@@ -1,6 +1,6 @@
 //! The result in words and a table.
 
-use super::{Sized, Sizes};
+use super::{SizeResult, Sized};
 use crate::output::table;
 use flashd_ppa::report::tables::significant;
 use flashd_study::equal_error::CONFIRMING;
@@ -9,8 +9,9 @@ use std::fmt::Write;
 const NOTES: &str = "Mean, worst mean and worst largest: errors over those of exact attention on the rounded operands, its result rounded once; \
                      geometric mean\nof all kinds of data, worst kind. ";
 
-pub fn text(sizes: &Sizes) -> String {
-    let Sizes { d, max_keys, library, clock_ns, data, every, lengths, widths, cores, judged, .. } = sizes;
+pub fn text(sizes: &SizeResult) -> String {
+    let SizeResult { d, max_keys, library, clock_ns, data, every, lengths, widths, cores, judged, .. } =
+        sizes;
     let mut text = format!("d = {d}, {max_keys} keys, in {library} at {clock_ns} ns\n");
     let mut rows = vec![row("as selected".into(), &sizes.selected)];
     for choice in &sizes.choices {

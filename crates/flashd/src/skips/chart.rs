@@ -1,7 +1,7 @@
 //! Added error over the share of value reads saved: a panel for each group, a curve for each family of rules.
 
 use super::Skips;
-use flashd_chart::{Axis, Body, Chart, Course, Ink, Marker, Panel, Series};
+use flashd_chart::{Axis, Chart, Ink, Interpolation, Marker, Panel, PanelBody, Series};
 use flashd_study::skips::{GroupHolds, Rule};
 
 /// Most groups that get a panel each; more share one.
@@ -57,7 +57,7 @@ pub fn chart(skips: &Skips, rules: &[Rule]) -> Chart {
                 ..Axis::log("largest added error, %")
             },
             title,
-            body: Body::Curves(series(skips, &families, groups)),
+            body: PanelBody::Curves(series(skips, &families, groups)),
         }
     };
     Chart {
@@ -73,12 +73,12 @@ fn series(skips: &Skips, families: &[(&str, Vec<usize>)], groups: &[&GroupHolds]
     let paper = [skips.paper_skipped.0, skips.paper_skipped.1].map(|share| (100.0 * share, limit));
     let mut all = vec![
         Series {
-            course: Course::Band,
+            course: Interpolation::Band,
             points: paper.to_vec(),
             ..Series::line("skipped in the paper", Ink::BLACK.pale(0.12))
         },
         Series {
-            course: Course::Level,
+            course: Interpolation::Level,
             width: 1,
             points: vec![(0.0, limit)],
             ..Series::line(format!("{limit} % added"), Ink::BLACK)

@@ -1,6 +1,6 @@
 //! The inputs of a shard besides its command: program, data, library, tools and container, by their digests and versions.
 
-use super::kind::Kind;
+use super::kind::SweepCommand;
 use crate::digest::{hexadecimal, sha256};
 use crate::output::Failure;
 use flashd_ppa::synthesis::{Cache, CellLibrary};
@@ -19,7 +19,7 @@ pub type Inputs = BTreeMap<String, String>;
 
 /// Inputs of a shard, as its command names them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Reads {
+pub struct ShardInputs {
     /// Folders of heads; the bundled heads are part of the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub data: Vec<PathBuf>,
@@ -30,14 +30,14 @@ pub struct Reads {
 
 /// Looks each thing up once.
 #[derive(Default)]
-pub struct Lookup(Inputs);
+pub struct InputLookup(Inputs);
 
-impl Lookup {
+impl InputLookup {
     /// Versions of everything that a shard of a kind depends on, on this machine.
     ///
     /// # Errors
     /// Names a tool, a folder or a library that is missing.
-    pub fn inputs(&mut self, kind: &Kind, reads: &Reads) -> Result<Inputs, Failure> {
+    pub fn inputs(&mut self, kind: &SweepCommand, reads: &ShardInputs) -> Result<Inputs, Failure> {
         let mut all = Inputs::new();
         all.insert("program".into(), self.once("program".into(), program)?);
         let mut data = String::new();

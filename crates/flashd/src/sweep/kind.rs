@@ -1,10 +1,10 @@
 //! The kinds of shards: a row each.
 
-use crate::explore::Part;
+use crate::explore::WorkPart;
 
 /// How a shard's core gets to its command.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Core {
+pub enum CoreArgument {
     /// There is none.
     No,
     /// By its flags in `--core`.
@@ -14,11 +14,11 @@ pub enum Core {
 }
 
 /// A command that a sweep can run.
-pub struct Kind {
+pub struct SweepCommand {
     pub name: &'static str,
     /// The first words of the command.
     pub words: [&'static str; 2],
-    pub core: Core,
+    pub core: CoreArgument,
     /// Whether a cell library is read.
     pub library: bool,
     /// Tools whose versions the result depends on, with the flag that prints them.
@@ -29,17 +29,17 @@ const VERILATOR: &[(&str, &str)] = &[("verilator", "--version"), ("g++", "--vers
 const SYNTHESIS: &[(&str, &str)] = &[("yosys", "-V"), ("sta", "-version")];
 
 /// All kinds.
-pub const KINDS: [Kind; 5] = [
-    Kind { core: Core::AnyLength, ..plain("accuracy") },
-    Kind { core: Core::Flags, tools: VERILATOR, ..plain("cosim") },
-    Kind { words: ["sweep", "part"], library: true, tools: SYNTHESIS, ..plain("explore") },
-    Kind { core: Core::Flags, library: true, tools: SYNTHESIS, ..plain("ppa") },
+pub const KINDS: [SweepCommand; 5] = [
+    SweepCommand { core: CoreArgument::AnyLength, ..plain("accuracy") },
+    SweepCommand { core: CoreArgument::Flags, tools: VERILATOR, ..plain("cosim") },
+    SweepCommand { words: ["sweep", "part"], library: true, tools: SYNTHESIS, ..plain("explore") },
+    SweepCommand { core: CoreArgument::Flags, library: true, tools: SYNTHESIS, ..plain("ppa") },
     plain("skips"),
 ];
 
 /// A command without a core or tools.
-const fn plain(name: &'static str) -> Kind {
-    Kind { name, words: [name, "--json"], core: Core::No, library: false, tools: &[] }
+const fn plain(name: &'static str) -> SweepCommand {
+    SweepCommand { name, words: [name, "--json"], core: CoreArgument::No, library: false, tools: &[] }
 }
 
 /// Options that say where to write, or for people: a shard's result is what `--json` prints.
@@ -58,9 +58,9 @@ const REFUSED: [&str; 12] = [
     "shipped",
 ];
 
-impl Kind {
+impl SweepCommand {
     /// The kind of this name.
-    pub fn named(name: &str) -> Result<&'static Kind, String> {
+    pub fn named(name: &str) -> Result<&'static SweepCommand, String> {
         let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
         let kind = KINDS.iter().find(|kind| kind.name == name);
         kind.ok_or_else(|| format!("kind: {name} is not one of {}", names.join(", ")))
@@ -81,7 +81,7 @@ impl Kind {
         }
         match rest {
             [part] if self.name == "explore" => {
-                serde_json::from_str::<Part>(part).map(drop).map_err(|e| format!("command: {e}"))
+                serde_json::from_str::<WorkPart>(part).map(drop).map_err(|e| format!("command: {e}"))
             }
             _ if self.name == "explore" => Err("command: one part of an exploration is needed".into()),
             _ => rest.iter().try_for_each(|word| check_option(word)),
@@ -112,7 +112,7 @@ mod tests {
     fn only_commands_of_a_sweep_are_let_through() {
         let check = |kind: &str, command: &str| {
             let words: Vec<String> = command.split(' ').map(String::from).collect();
-            Kind::named(kind).unwrap().check(&words)
+            SweepCommand::named(kind).unwrap().check(&words)
         };
         assert_eq!(check("skips", "skips --json --every=64 --hold=12"), Ok(()));
         for (kind, command) in [
@@ -131,6 +131,6 @@ mod tests {
         ] {
             assert!(check(kind, command).is_err(), "{command}");
         }
-        assert!(Kind::named("dse").err().unwrap().contains("accuracy, cosim"));
+        assert!(SweepCommand::named("dse").err().unwrap().contains("accuracy, cosim"));
     }
 }

@@ -1,8 +1,8 @@
 //! `flashd sweep merge`: all results in the order of the plan.
 
-use super::shard::{ExplorationOf, Found, Shard, Sweep};
+use super::shard::{ExplorationOf, FoundResult, Shard, Sweep};
 use crate::cli::{Command, ExploreArgs, MergeArgs};
-use crate::explore::{self, Known, Part};
+use crate::explore::{self, Known, WorkPart};
 use crate::output::{Failure, first_paragraph, json_text, print, write};
 use serde::Serialize;
 use serde_json::Value;
@@ -10,18 +10,18 @@ use std::collections::HashMap;
 
 /// The merged results. They hold nothing of where, when and how often shards ran.
 #[derive(Serialize)]
-struct Merged<'a> {
+struct MergedResults<'a> {
     shards: usize,
     /// Shards without a result, if that is allowed.
     missing: usize,
-    results: Vec<Entry<'a>>,
+    results: Vec<ShardEntry<'a>>,
     /// As `flashd explore --json` has them, of explorations that are complete.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     explorations: Vec<Value>,
 }
 
 #[derive(Serialize)]
-struct Entry<'a> {
+struct ShardEntry<'a> {
     #[serde(flatten)]
     shard: &'a Shard,
     result: Value,
@@ -35,12 +35,12 @@ pub fn run(args: &MergeArgs) -> Result<(), Failure> {
     let mut missing = Vec::new();
     for (i, shard) in shards.iter().enumerate() {
         match sweep.result(&shard.hash)? {
-            Found::Whole(mut result) => {
+            FoundResult::Whole(mut result) => {
                 drop_seconds(&mut result);
-                results.push(Entry { shard, result });
+                results.push(ShardEntry { shard, result });
             }
-            Found::Nothing => missing.push(i),
-            Found::Damaged(problem) => {
+            FoundResult::Nothing => missing.push(i),
+            FoundResult::Damaged(problem) => {
                 return Err(Failure::input(format!("{problem}; {} computes it again", run(i))));
             }
         }
@@ -58,7 +58,7 @@ pub fn run(args: &MergeArgs) -> Result<(), Failure> {
         let all = sweep.plan.explorations.iter().map(|of| exploration(of, &by_hash));
         all.filter_map(Result::transpose).collect::<Result<Vec<Value>, Failure>>()?
     };
-    let merged = Merged { shards: shards.len(), missing: missing.len(), results, explorations };
+    let merged = MergedResults { shards: shards.len(), missing: missing.len(), results, explorations };
     let text = json_text(&merged)?;
     match args.out.as_deref().filter(|path| path.as_os_str() != "-") {
         None => print(&text),
@@ -79,12 +79,12 @@ fn drop_seconds(value: &mut Value) {
 }
 
 /// An exploration from its parts, if all are there.
-fn exploration(of: &ExplorationOf, results: &HashMap<&str, &Entry>) -> Result<Option<Value>, Failure> {
+fn exploration(of: &ExplorationOf, results: &HashMap<&str, &ShardEntry>) -> Result<Option<Value>, Failure> {
     let mut known = Known::default();
     for hash in &of.shards {
         let Some(entry) = results.get(hash.as_str()) else { return Ok(None) };
         let text = entry.shard.work.command.last().map_or("", String::as_str);
-        let part: Part =
+        let part: WorkPart =
             serde_json::from_str(text).map_err(|e| Failure::input(format!("shard {hash}: {e}")))?;
         let outcome = serde_json::from_value(entry.result.clone())
             .map_err(|e| Failure::input(format!("shard {hash}: {e}")))?;

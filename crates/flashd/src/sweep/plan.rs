@@ -1,9 +1,9 @@
 //! `flashd sweep plan`: from the combinations of a grid to commands.
 
-use super::inputs::{Lookup, Reads};
-use super::kind::{Core, Kind, check_option};
+use super::inputs::{InputLookup, ShardInputs};
+use super::kind::{CoreArgument, SweepCommand, check_option};
 use super::merge::arguments;
-use super::shard::{ExplorationOf, Found, Plan, Shard, Sweep, Work};
+use super::shard::{ExplorationOf, FoundResult, Shard, ShardWork, Sweep, SweepPlan};
 use crate::cli::PlanArgs;
 use crate::explore;
 use crate::output::{Failure, first_paragraph, print, print_json};
@@ -37,7 +37,7 @@ pub fn run(args: &PlanArgs) -> Result<(), Failure> {
         let grid = args.grid.display();
         return Err(Failure::input(format!("{grid}: has no ending to leave out; name a folder with --out")));
     }
-    let mut planner = Planner::default();
+    let mut planner = ShardPlanner::default();
     for (entry, fields) in grid.combinations(MOST, |_| Ok(())).map_err(problem)? {
         planner.add(fields).map_err(|e| problem(grid.wrong(entry, e)))?;
     }
@@ -47,9 +47,9 @@ pub fn run(args: &PlanArgs) -> Result<(), Failure> {
     for Shard { hash, work } in &sweep.plan.shards {
         *kinds.entry(work.kind.clone()).or_insert(0) += 1;
         match sweep.result(hash)? {
-            Found::Nothing => {}
-            Found::Whole(_) => done += 1,
-            Found::Damaged(problem) => {
+            FoundResult::Nothing => {}
+            FoundResult::Whole(_) => done += 1,
+            FoundResult::Damaged(problem) => {
                 let removed = std::fs::remove_file(sweep.file(hash));
                 removed.map_err(|e| Failure::input(format!("{problem}, and cannot be removed: {e}")))?;
                 damaged.push(problem);
@@ -69,16 +69,16 @@ pub fn run(args: &PlanArgs) -> Result<(), Failure> {
 
 /// Makes shards, each once.
 #[derive(Default)]
-struct Planner {
-    lookup: Lookup,
-    plan: Plan,
+struct ShardPlanner {
+    lookup: InputLookup,
+    plan: SweepPlan,
     seen: HashSet<String>,
 }
 
-impl Planner {
+impl ShardPlanner {
     fn add(&mut self, mut fields: Map<String, Value>) -> Result<(), String> {
         let kind = match fields.remove("kind") {
-            Some(Value::String(name)) => Kind::named(&name)?,
+            Some(Value::String(name)) => SweepCommand::named(&name)?,
             _ => return Err("kind: a name such as \"accuracy\" is needed".into()),
         };
         let mut words = kind.words.map(String::from).to_vec();
@@ -88,7 +88,7 @@ impl Planner {
             words.push(format!("--core={flags}"));
             core = Some(kept);
         }
-        let mut reads = Reads { data: Vec::new(), library: kind.library.then(PathBuf::new) };
+        let mut reads = ShardInputs { data: Vec::new(), library: kind.library.then(PathBuf::new) };
         let mut options = Vec::new();
         for (name, value) in &fields {
             let flag = format!("--{}", name.replace('_', "-"));
@@ -128,13 +128,13 @@ impl Planner {
     /// Adds a shard unless it is there; returns its hash.
     fn push(
         &mut self,
-        kind: &Kind,
+        kind: &SweepCommand,
         command: Vec<String>,
         core: Option<Value>,
-        reads: Reads,
+        reads: ShardInputs,
     ) -> Result<String, String> {
         let inputs = self.lookup.inputs(kind, &reads).map_err(|e| e.to_string())?;
-        let work = Work { kind: kind.name.into(), command, core, reads, inputs };
+        let work = ShardWork { kind: kind.name.into(), command, core, reads, inputs };
         let shard = Shard::new(work).map_err(|e| e.to_string())?;
         let hash = shard.hash.clone();
         if self.seen.insert(hash.clone()) {
@@ -144,18 +144,18 @@ impl Planner {
     }
 
     /// The parts of an exploration.
-    fn explore(&mut self, kind: &Kind, options: Vec<String>) -> Result<(), String> {
+    fn explore(&mut self, kind: &SweepCommand, options: Vec<String>) -> Result<(), String> {
         let parts = arguments(&options).and_then(|args| explore::parts(&args)).map_err(|e| e.to_string())?;
         let mut shards = Vec::new();
         for part in parts {
             let (data, library) = match &part {
-                explore::Part::Errors { heads, .. } => (heads.data.clone(), None),
-                explore::Part::EqualScores { .. } => (None, None),
-                explore::Part::Measured { flow, data, .. } => {
+                explore::WorkPart::Errors { heads, .. } => (heads.data.clone(), None),
+                explore::WorkPart::EqualScores { .. } => (None, None),
+                explore::WorkPart::Measured { flow, data, .. } => {
                     (data.clone(), Some(flow.liberty.clone().unwrap_or_default()))
                 }
             };
-            let reads = Reads { data: data.into_iter().collect(), library };
+            let reads = ShardInputs { data: data.into_iter().collect(), library };
             let mut words = kind.words.map(String::from).to_vec();
             words.push(serde_json::to_string(&part).map_err(|e| e.to_string())?);
             shards.push(self.push(kind, words, None, reads)?);
@@ -166,10 +166,10 @@ impl Planner {
 }
 
 /// The flags of a core, and the core as a shard keeps it.
-fn core_of(kind: &Kind, given: Value) -> Result<(String, Value), String> {
+fn core_of(kind: &SweepCommand, given: Value) -> Result<(String, Value), String> {
     let any = match kind.core {
-        Core::No => return Err(format!("{} takes none; leave it out", kind.name)),
-        of => of == Core::AnyLength,
+        CoreArgument::No => return Err(format!("{} takes none; leave it out", kind.name)),
+        of => of == CoreArgument::AnyLength,
     };
     let mut fields = match given {
         Value::String(flags) => return Ok((flags.clone(), flags.into())),

@@ -1,8 +1,8 @@
 //! `flashd sweep run`: one shard.
 
-use super::inputs::{Lookup, difference};
-use super::kind::Kind;
-use super::shard::{Found, Sweep};
+use super::inputs::{InputLookup, difference};
+use super::kind::SweepCommand;
+use super::shard::{FoundResult, Sweep};
 use crate::cli::RunArgs;
 use crate::output::Failure;
 use crate::progress::step;
@@ -17,13 +17,13 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         .get(args.shard)
         .ok_or_else(|| problem(format!("there are {}; give a number below that", shards.len())))?;
     match sweep.result(&shard.hash)? {
-        Found::Whole(_) => return Ok(()),
-        Found::Damaged(problem) => step(|| problem),
-        Found::Nothing => {}
+        FoundResult::Whole(_) => return Ok(()),
+        FoundResult::Damaged(problem) => step(|| problem),
+        FoundResult::Nothing => {}
     }
-    let kind = Kind::named(&shard.work.kind).map_err(problem)?;
+    let kind = SweepCommand::named(&shard.work.kind).map_err(problem)?;
     kind.check(&shard.work.command).map_err(problem)?;
-    let here = Lookup::default().inputs(kind, &shard.work.reads)?;
+    let here = InputLookup::default().inputs(kind, &shard.work.reads)?;
     if let Some(difference) = difference(&shard.work.inputs, &here) {
         return Err(problem(format!(
             "its result would not be that of the plan: {difference}; plan the sweep again, or run it where nothing differs"

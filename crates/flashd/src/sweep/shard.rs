@@ -5,7 +5,7 @@
 //!  DIR/results/HASH.json   the result of a shard
 //! ```
 
-use super::inputs::{Inputs, Reads};
+use super::inputs::{Inputs, ShardInputs};
 use crate::digest::{self, sha256};
 use crate::output::{Failure, unwritable};
 use serde::{Deserialize, Serialize};
@@ -18,12 +18,12 @@ pub struct Shard {
     /// SHA-256 of the rest.
     pub hash: String,
     #[serde(flatten)]
-    pub work: Work,
+    pub work: ShardWork,
 }
 
 /// A command and its inputs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Work {
+pub struct ShardWork {
     pub kind: String,
     /// Words after the program's name.
     pub command: Vec<String>,
@@ -32,13 +32,13 @@ pub struct Work {
     pub core: Option<Value>,
     /// Inputs of the command.
     #[serde(flatten)]
-    pub reads: Reads,
+    pub reads: ShardInputs,
     pub inputs: Inputs,
 }
 
 impl Shard {
     /// A shard with its hash.
-    pub fn new(work: Work) -> Result<Shard, Failure> {
+    pub fn new(work: ShardWork) -> Result<Shard, Failure> {
         let text = serde_json::to_vec(&work).map_err(|e| Failure::input(format!("JSON: {e}")))?;
         Ok(Shard { hash: sha256(&text), work })
     }
@@ -55,14 +55,14 @@ pub struct ExplorationOf {
 
 /// `sweep.json`.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Plan {
+pub struct SweepPlan {
     #[serde(default)]
     pub explorations: Vec<ExplorationOf>,
     pub shards: Vec<Shard>,
 }
 
 /// A result file as found.
-pub enum Found {
+pub enum FoundResult {
     Nothing,
     Whole(Value),
     /// A file that is empty, cut off or changed, and the problem.
@@ -79,7 +79,7 @@ struct Done {
 /// A planned sweep.
 pub struct Sweep {
     pub folder: PathBuf,
-    pub plan: Plan,
+    pub plan: SweepPlan,
 }
 
 const PLAN: &str = "sweep.json";
@@ -121,18 +121,18 @@ impl Sweep {
     ///
     /// # Errors
     /// A file that the operating system cannot read.
-    pub fn result(&self, hash: &str) -> Result<Found, Failure> {
+    pub fn result(&self, hash: &str) -> Result<FoundResult, Failure> {
         let path = self.file(hash);
         let bytes = match flashd_files::read(&path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(FoundResult::Nothing),
             bytes => bytes.map_err(|e| Failure::input(format!("{}: {e}", path.display())))?,
         };
-        let damaged = |problem: String| Found::Damaged(format!("{}: {problem}", path.display()));
+        let damaged = |problem: String| FoundResult::Damaged(format!("{}: {problem}", path.display()));
         // Bytes that are not UTF-8 are replaced: their digest is wrong.
         Ok(match digest::unsealed::<Done>(&String::from_utf8_lossy(&bytes)) {
             Err(problem) => damaged(problem),
             Ok(done) if done.shard != hash => damaged(format!("is the result of {}", done.shard)),
-            Ok(done) => Found::Whole(done.result),
+            Ok(done) => FoundResult::Whole(done.result),
         })
     }
 }

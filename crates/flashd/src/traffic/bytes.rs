@@ -1,18 +1,18 @@
 //! Bytes that a core moves for each key, from the widths of its operands.
 
-use super::Held;
-use flashd_golden::family::{Counts, Tensor};
+use super::HoldCounts;
+use flashd_golden::family::{Counts, MemoryTensor};
 use flashd_spec::config::Scale;
 use flashd_spec::format::{Encodings, Format, Formats, Scales};
 use serde::Serialize;
 
 /// The format of a tensor, if it is an input or output of a core.
-fn format_of(formats: Formats, tensor: Tensor) -> Option<Format> {
+fn format_of(formats: Formats, tensor: MemoryTensor) -> Option<Format> {
     match tensor {
-        Tensor::Q => Some(formats.q),
-        Tensor::K => Some(formats.k),
-        Tensor::V => Some(formats.v),
-        Tensor::O => Some(formats.o),
+        MemoryTensor::Q => Some(formats.q),
+        MemoryTensor::K => Some(formats.k),
+        MemoryTensor::V => Some(formats.v),
+        MemoryTensor::O => Some(formats.o),
         _ => None,
     }
 }
@@ -41,7 +41,7 @@ fn bytes(elements: u64, format: Format) -> u64 {
 
 impl Bytes {
     /// Bytes of cores of each named format, with its default scales, and with scales of blocks where the format takes them.
-    pub fn of_all_formats(d: usize, resident: usize, counts: &Counts, hold: &Held) -> Vec<Bytes> {
+    pub fn of_all_formats(d: usize, resident: usize, counts: &Counts, hold: &HoldCounts) -> Vec<Bytes> {
         let formats = || Format::named().map(|(_, format)| format);
         let blocks = [Scale::Mx, Scale::Nvfp4].into_iter().flat_map(|scale| {
             let scales = Scales { q: scale, k: scale, v: scale };
@@ -52,18 +52,18 @@ impl Bytes {
         plain.chain(blocks).map(|of| Bytes::new(of, d as u64, resident, counts, hold)).collect()
     }
 
-    fn new(encodings: Encodings, d: u64, resident: usize, counts: &Counts, hold: &Held) -> Bytes {
+    fn new(encodings: Encodings, d: u64, resident: usize, counts: &Counts, hold: &HoldCounts) -> Bytes {
         let of = encodings.formats;
         // Including scales.
         let words = encodings.words(d as usize, d as usize);
         let (key, value) = (bytes(words.k as u64, of.k), bytes(words.v as u64, of.v));
         let read = 1.0 - hold.held as f64 / hold.steps.max(1) as f64;
-        let moved = |&tensor: &Tensor| {
+        let moved = |&tensor: &MemoryTensor| {
             let elements = counts.reads(tensor) + counts.writes(tensor);
             let row = match tensor {
-                Tensor::Q => words.q,
-                Tensor::K => words.k,
-                Tensor::V => words.v,
+                MemoryTensor::Q => words.q,
+                MemoryTensor::K => words.k,
+                MemoryTensor::V => words.v,
                 _ => d as usize,
             };
             format_of(of, tensor).map(|format| bytes(elements + elements / d * (row as u64 - d), format))
@@ -74,7 +74,7 @@ impl Bytes {
             value,
             a_query: (key + value) as f64 / resident as f64,
             a_query_with_hold: key as f64 + value as f64 * read,
-            total: Tensor::ALL.iter().filter_map(moved).sum(),
+            total: MemoryTensor::ALL.iter().filter_map(moved).sum(),
         }
     }
 }
@@ -87,11 +87,11 @@ mod tests {
     #[test]
     fn each_operand_has_its_own_width() {
         let of = Formats { k: Format::FP8_E4M3, v: Format::FP16, ..Format::FP32.into() };
-        let hold = Held { steps: 4, held: 1, ..Held::default() };
+        let hold = HoldCounts { steps: 4, held: 1, ..HoldCounts::default() };
         let bytes = Bytes::new(of.into(), 10, 4, &Counts::default(), &hold);
         assert_eq!((bytes.key, bytes.value, bytes.a_query, bytes.a_query_with_hold), (10, 20, 7.5, 25.0));
         assert_eq!(
-            Tensor::ALL.iter().filter_map(|&t| format_of(of, t)).map(|f| f.width()).sum::<u32>(),
+            MemoryTensor::ALL.iter().filter_map(|&t| format_of(of, t)).map(|f| f.width()).sum::<u32>(),
             32 + 8 + 16 + 32
         );
     }

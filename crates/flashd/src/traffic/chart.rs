@@ -1,7 +1,7 @@
 //! Accesses against the size of the SRAM, or against the number of keys.
 
 use super::TrafficPoint;
-use flashd_chart::{Axis, Body, Chart, Ink, Marker, Panel, Series};
+use flashd_chart::{Axis, Chart, Ink, Marker, Panel, PanelBody, Series};
 use std::collections::BTreeMap;
 
 /// One curve: x, counted and formula.
@@ -55,7 +55,7 @@ pub fn accesses(points: &[TrafficPoint]) -> Chart {
             x: Axis { at_points: true, ..x },
             y: Axis::log("elements read and written"),
             title: String::new(),
-            body: Body::Curves(series),
+            body: PanelBody::Curves(series),
         }],
     }
 }

@@ -1,6 +1,6 @@
 //! The points as tables.
 
-use super::{Measured, TrafficPoint};
+use super::{CountedTraffic, TrafficPoint};
 use crate::output::{percent, table};
 use flashd_golden::family::Counts;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ fn shape(p: &TrafficPoint) -> Vec<String> {
 }
 
 /// Counted, and by formula.
-fn both(m: &Measured, of: &dyn Fn(&Counts) -> u64) -> [String; 2] {
+fn both(m: &CountedTraffic, of: &dyn Fn(&Counts) -> u64) -> [String; 2] {
     [of(&m.counted), of(&m.formula)].map(|x| x.to_string())
 }
 

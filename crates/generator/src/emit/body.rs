@@ -1,6 +1,6 @@
 //! The inside of a structural module: names for its wires, instances, assignments.
 
-use super::flat::{Bus, Flat, Part};
+use super::flat::{Bus, FlatModule, ModulePart};
 use super::leaf::LeafText;
 use flashd_hwmodel::netlist::{is_keyword, range};
 use flashd_hwmodel::rtl::TagKind;
@@ -10,34 +10,34 @@ use std::rc::Rc;
 
 /// An element of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Source {
+pub(super) struct SignalElement {
     pub(super) signal: usize,
     pub(super) element: usize,
 }
 
 /// A packed signal of a module: an input, or the outputs of all parts with one name.
-pub(super) struct Signal {
+pub(super) struct PackedSignal {
     pub(super) name: String,
     pub(super) width: u32,
     pub(super) nets: Vec<u32>,
 }
 
 /// The wire of an output of a family: its signal, and the keyword that declares it, unless it is an output of the module.
-struct Wire {
+struct OutputWire {
     signal: usize,
     declared: Option<&'static str>,
 }
 
 /// The inside of a structural module.
-pub(super) struct Body<'a> {
-    pub(super) flat: Flat<'a>,
+pub(super) struct ModuleBody<'a> {
+    pub(super) flat: FlatModule<'a>,
     kind: TagKind,
     pub(super) texts: Vec<Option<Rc<LeafText>>>,
-    signals: Vec<Signal>,
+    signals: Vec<PackedSignal>,
     /// The signal that has each net.
-    sources: Vec<Option<Source>>,
+    sources: Vec<Option<SignalElement>>,
     pub(super) readers: Readers,
-    wires: Vec<Wire>,
+    wires: Vec<OutputWire>,
     assigns: Vec<(String, u32)>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Readers {
 
 impl Readers {
     /// Needs the texts of leaves, which list the bits that each leaf reads. Leaves the bits of each net that are read.
-    pub(super) fn of(flat: &Flat, texts: &[Option<Rc<LeafText>>]) -> Readers {
+    pub(super) fn of(flat: &FlatModule, texts: &[Option<Rc<LeafText>>]) -> Readers {
         let (mut any, mut whole) = (vec![false; flat.nets], vec![false; flat.nets]);
         for &net in flat.ports.iter().filter(|port| port.output).flat_map(|port| &port.nets) {
             (any[net as usize], whole[net as usize]) = (true, true);
@@ -79,18 +79,18 @@ impl Readers {
     }
 }
 
-impl<'a> Body<'a> {
+impl<'a> ModuleBody<'a> {
     /// Needs a flat module, the texts of its leaves and the readers of its nets. Leaves a name for every wire, and for every net the signal
     /// that carries it; after that, all that is left is to print.
     pub(super) fn named(
-        flat: Flat<'a>,
+        flat: FlatModule<'a>,
         kind: TagKind,
         texts: Vec<Option<Rc<LeafText>>>,
         readers: Readers,
     ) -> Self {
         let sources = vec![None; flat.nets];
         let (signals, wires, assigns) = (Vec::new(), Vec::new(), Vec::new());
-        let mut body = Body { flat, kind, texts, readers, signals, sources, wires, assigns };
+        let mut body = ModuleBody { flat, kind, texts, readers, signals, sources, wires, assigns };
         body.name_wires();
         body
     }
@@ -98,9 +98,9 @@ impl<'a> Body<'a> {
     fn add_signal(&mut self, name: String, width: u32, nets: Vec<u32>) -> usize {
         let signal = self.signals.len();
         for (element, &net) in nets.iter().enumerate() {
-            self.sources[net as usize] = Some(Source { signal, element });
+            self.sources[net as usize] = Some(SignalElement { signal, element });
         }
-        self.signals.push(Signal { name, width, nets });
+        self.signals.push(PackedSignal { name, width, nets });
         signal
     }
 
@@ -149,7 +149,7 @@ impl<'a> Body<'a> {
                     }
                 };
                 let signal = self.add_signal(name, width, nets);
-                self.wires.push(Wire { signal, declared });
+                self.wires.push(OutputWire { signal, declared });
             }
         }
         for port in flat.ports.iter().filter(|port| port.output && !carried.contains(port.name)) {
@@ -162,11 +162,11 @@ impl<'a> Body<'a> {
     }
 
     /// What carries a net.
-    pub(super) fn source(&self, net: u32) -> Source {
+    pub(super) fn source(&self, net: u32) -> SignalElement {
         self.sources[net as usize].unwrap_or_else(|| unreachable!("every net has a driver"))
     }
 
-    pub(super) fn signal(&self, source: Source) -> &Signal {
+    pub(super) fn signal(&self, source: SignalElement) -> &PackedSignal {
         &self.signals[source.signal]
     }
 
@@ -189,9 +189,9 @@ impl<'a> Body<'a> {
     }
 
     fn print_declarations(&self, text: &mut String) {
-        for &Wire { signal, declared } in &self.wires {
+        for &OutputWire { signal, declared } in &self.wires {
             let Some(keyword) = declared else { continue };
-            let Signal { name, width, nets } = &self.signals[signal];
+            let PackedSignal { name, width, nets } = &self.signals[signal];
             let wire = format!("    {keyword} {}{name};", range(width * nets.len() as u32));
             let read = self.readers.count(nets);
             // Only an open module leaves elements of a family unconnected; all elements share one name.
@@ -240,12 +240,12 @@ impl<'a> Body<'a> {
 
     /// Nets, element 0 first, as one expression.
     pub(super) fn expression(&self, nets: &[u32]) -> String {
-        let sources: Vec<Source> = nets.iter().map(|&net| self.source(net)).collect();
+        let sources: Vec<SignalElement> = nets.iter().map(|&net| self.source(net)).collect();
         self.join(&sources)
     }
 
     /// Sources, element 0 first, as one expression: a whole signal, a part of it, or a concatenation.
-    pub(super) fn join(&self, sources: &[Source]) -> String {
+    pub(super) fn join(&self, sources: &[SignalElement]) -> String {
         let mut parts: Vec<String> = Vec::new();
         let mut start = 0;
         while start < sources.len() {
@@ -255,7 +255,7 @@ impl<'a> Body<'a> {
                 .enumerate()
                 .take_while(|(i, s)| s.signal == first.signal && s.element == first.element + i)
                 .count();
-            let Signal { name, width: w, nets } = self.signal(first);
+            let PackedSignal { name, width: w, nets } = self.signal(first);
             parts.push(match run {
                 _ if run == nets.len() => name.clone(),
                 1 => element_text(name, *w, nets.len(), first.element),
@@ -273,8 +273,8 @@ impl<'a> Body<'a> {
 }
 
 /// The parts of each name, in order.
-fn families<'f, 'a>(parts: &'f [Part<'a>]) -> Vec<Vec<&'f Part<'a>>> {
-    let mut families: Vec<Vec<&Part>> = Vec::new();
+fn families<'f, 'a>(parts: &'f [ModulePart<'a>]) -> Vec<Vec<&'f ModulePart<'a>>> {
+    let mut families: Vec<Vec<&ModulePart>> = Vec::new();
     let mut by_name: HashMap<&str, usize> = HashMap::new();
     for part in parts {
         let family = *by_name.entry(&part.name).or_insert(families.len());
@@ -301,7 +301,7 @@ fn unique(wanted: String, output: &str, taken: &mut HashSet<String>) -> String {
 }
 
 /// The name of an instance.
-pub(super) fn instance_name(part: &Part) -> String {
+pub(super) fn instance_name(part: &ModulePart) -> String {
     format!("u_{}{}", part.name, part.index.map_or(String::new(), |i| format!("_{i}")))
 }
 

@@ -40,7 +40,7 @@ pub(super) enum Of<'a> {
 }
 
 /// A part of a flat module.
-pub(super) struct Part<'a> {
+pub(super) struct ModulePart<'a> {
     /// Its name; the vector's name if it has an index.
     pub(super) name: String,
     pub(super) index: Option<usize>,
@@ -48,7 +48,7 @@ pub(super) struct Part<'a> {
     pub(super) pins: Vec<Bus<'a>>,
 }
 
-impl Part<'_> {
+impl ModulePart<'_> {
     /// The pins with this name, if there are any.
     pub(super) fn pins(&self, name: &str) -> Option<&Bus<'_>> {
         self.pins.iter().find(|bus| bus.name == name)
@@ -61,45 +61,45 @@ impl Part<'_> {
 
 /// A module as it is printed.
 #[derive(Default)]
-pub(super) struct Flat<'a> {
+pub(super) struct FlatModule<'a> {
     pub(super) ports: Vec<Bus<'a>>,
-    pub(super) parts: Vec<Part<'a>>,
+    pub(super) parts: Vec<ModulePart<'a>>,
     /// The number of nets; connected words share one.
     pub(super) nets: usize,
     /// Where each part of the description is, by the nodes on the way to it.
-    places: HashMap<Vec<u32>, Place>,
+    places: HashMap<Vec<u32>, PartPlace>,
     /// The net to which each net is connected; itself if it has a driver.
     same: Vec<u32>,
     /// The net of its clock enable, if it has one.
     enable: Option<u32>,
 }
 
-enum Place {
+enum PartPlace {
     /// Dissolved: the net of its first slot.
     Dissolved(u32),
-    /// The place in [`Flat::parts`].
+    /// The place in [`FlatModule::parts`].
     Part(usize),
 }
 
 /// A structure in the flat module: its first net, the prefix of the names of its parts, the net of the enable of its clock's gate.
-struct Scope<'a, 'p> {
+struct FlatScope<'a, 'p> {
     structure: &'a Structure,
     base: u32,
     prefix: &'p str,
     gate: Option<u32>,
 }
 
-impl<'a> Flat<'a> {
+impl<'a> FlatModule<'a> {
     /// Needs a description; `frozen` says that it is behind a clock gate. Leaves its parts, without dissolved ones and clock gates, and its
     /// ports, between nets: an enable where there was a gate, no clock where there is no register.
     ///
     /// # Errors
     /// If a clock gate feeds another one.
-    pub(super) fn of(structure: &'a Structure, frozen: bool) -> Result<Flat<'a>, GenerateError> {
-        let mut flat = Flat::default();
+    pub(super) fn of(structure: &'a Structure, frozen: bool) -> Result<FlatModule<'a>, GenerateError> {
+        let mut flat = FlatModule::default();
         let base = flat.add_nets(structure.widths.len());
         flat.enable = frozen.then(|| flat.add_nets(1));
-        flat.spread(&Scope { structure, base, prefix: "", gate: None }, &mut Vec::new())?;
+        flat.spread(&FlatScope { structure, base, prefix: "", gate: None }, &mut Vec::new())?;
         let nets = |slots: &[u32]| slots.iter().map(|&slot| base + slot).collect();
         for port in structure.ports.iter().filter(|port| !port.slots.is_empty()) {
             if port.name == CLOCK && !structure.clocked {
@@ -111,7 +111,7 @@ impl<'a> Flat<'a> {
                 flat.ports.extend(flat.enable.map(enable));
             }
         }
-        let Flat { ports, parts, same, .. } = &mut flat;
+        let FlatModule { ports, parts, same, .. } = &mut flat;
         let buses = parts.iter_mut().flat_map(|part| &mut part.pins).chain(ports);
         buses.flat_map(|bus| &mut bus.nets).for_each(|net| *net = end(same, *net));
         flat.nets = flat.same.len();
@@ -125,8 +125,8 @@ impl<'a> Flat<'a> {
     }
 
     /// Adds the parts of a structure.
-    fn spread(&mut self, scope: &Scope<'a, '_>, path: &mut Vec<u32>) -> Result<(), GenerateError> {
-        let Scope { structure, base, prefix, gate } = *scope;
+    fn spread(&mut self, scope: &FlatScope<'a, '_>, path: &mut Vec<u32>) -> Result<(), GenerateError> {
+        let FlatScope { structure, base, prefix, gate } = *scope;
         for (place, node) in structure.nodes.iter().enumerate() {
             let gates = matches!(node.kind, Kind::Gate) || node.gate.is_some();
             if gates && (gate.is_some() || self.enable.is_some()) {
@@ -139,7 +139,7 @@ impl<'a> Flat<'a> {
                 Kind::Gate => {}
                 Kind::Module(inner) if inner.tag.kind == TagKind::Dissolved => {
                     let first = self.add_nets(inner.widths.len());
-                    self.places.insert(path.clone(), Place::Dissolved(first));
+                    self.places.insert(path.clone(), PartPlace::Dissolved(first));
                     for (slot, &from) in inner.input_slots().zip(&node.inputs) {
                         self.same[(first + slot) as usize] = base + from;
                     }
@@ -150,10 +150,10 @@ impl<'a> Flat<'a> {
                         self.same[(first + inside) as usize] = base + clock;
                     }
                     let prefix = format!("{prefix}{}_", numbered(structure, node));
-                    self.spread(&Scope { structure: inner, base: first, prefix: &prefix, gate }, path)?;
+                    self.spread(&FlatScope { structure: inner, base: first, prefix: &prefix, gate }, path)?;
                 }
                 _ => {
-                    self.places.insert(path.clone(), Place::Part(self.parts.len()));
+                    self.places.insert(path.clone(), PartPlace::Part(self.parts.len()));
                     let name = format!("{prefix}{}", node.name);
                     let part = self.part(name, scope, node, gate)?;
                     self.parts.push(part);
@@ -168,10 +168,10 @@ impl<'a> Flat<'a> {
     fn part(
         &self,
         name: String,
-        scope: &Scope<'a, '_>,
+        scope: &FlatScope<'a, '_>,
         node: &'a Node,
         gate: Option<u32>,
-    ) -> Result<Part<'a>, GenerateError> {
+    ) -> Result<ModulePart<'a>, GenerateError> {
         let base = scope.base;
         let (mut inputs, mut outputs) = (node.inputs.iter(), node.outputs.iter());
         let mut bus = |name, vector, output, width, count| {
@@ -223,17 +223,17 @@ impl<'a> Flat<'a> {
             Kind::Gate => unreachable!("gates are no parts"),
         };
         pins.retain(|bus| !bus.nets.is_empty());
-        Ok(Part { name, index: node.index, of, pins })
+        Ok(ModulePart { name, index: node.index, of, pins })
     }
 
     /// The net of a slot of the module that a path through dissolved parts leads to; or, if the path leads into another part, the part and the
     /// rest of the path.
-    pub(super) fn find<'p>(&self, path: &'p [u32], slot: u32) -> Result<u32, (&Part<'a>, &'p [u32])> {
+    pub(super) fn find<'p>(&self, path: &'p [u32], slot: u32) -> Result<u32, (&ModulePart<'a>, &'p [u32])> {
         let mut base = 0;
         for depth in 1..=path.len() {
             match self.places[&path[..depth]] {
-                Place::Dissolved(first) => base = first,
-                Place::Part(place) => return Err((&self.parts[place], &path[depth..])),
+                PartPlace::Dissolved(first) => base = first,
+                PartPlace::Part(place) => return Err((&self.parts[place], &path[depth..])),
             }
         }
         Ok(end(&self.same, base + slot))

@@ -1,10 +1,10 @@
 //! Small leaves as lines of their parent module: a line of logic reads better than an instance.
 
-use super::body::Body;
+use super::body::ModuleBody;
 use super::leaf::{LeafText, rename, wires};
 use std::collections::HashMap;
 
-impl Body<'_> {
+impl ModuleBody<'_> {
     /// The body of a small leaf, written into this module instead of an instance, if its inputs are whole signals wherever the leaf takes
     /// them apart.
     pub(super) fn inlined(&self, place: usize) -> Option<String> {

@@ -18,8 +18,8 @@ mod parts;
 mod reference;
 mod registers;
 
-use body::{Body, Readers};
-use flat::{Bus, ENABLE, Flat, Of};
+use body::{ModuleBody, Readers};
+use flat::{Bus, ENABLE, FlatModule, Of};
 use leaf::LeafText;
 use parts::Parts;
 pub(crate) use reference::references;
@@ -94,7 +94,7 @@ pub(crate) fn emit(design: &Circuit, prefix: &Prefix) -> Result<Emitted, Generat
 /// The insides of modules and the texts of leaves, each made once.
 #[derive(Default)]
 struct Bodies<'a> {
-    bodies: HashMap<(usize, bool), Rc<Body<'a>>>,
+    bodies: HashMap<(usize, bool), Rc<ModuleBody<'a>>>,
     leaves: HashMap<usize, Rc<LeafText>>,
 }
 
@@ -103,24 +103,24 @@ impl<'a> Bodies<'a> {
     ///
     /// | pass | needs | leaves |
     /// | --- | --- | --- |
-    /// | [`Flat::of`] | a description | no dissolved parts, no clock gates; parts between nets |
+    /// | [`FlatModule::of`] | a description | no dissolved parts, no clock gates; parts between nets |
     /// | [`LeafText::of`] | a leaf, wherever it is used | its text, and which bits of its inputs it reads |
     /// | [`Readers::of`] | both | the bits of each net that are read |
-    /// | [`Body::named`] | all three | names for wires, a signal for each net |
+    /// | [`ModuleBody::named`] | all three | names for wires, a signal for each net |
     /// | [`Emitter::structural`] | named wires, printed children | the text |
-    fn body(&mut self, module: &'a Structure, frozen: bool) -> Result<Rc<Body<'a>>, GenerateError> {
+    fn body(&mut self, module: &'a Structure, frozen: bool) -> Result<Rc<ModuleBody<'a>>, GenerateError> {
         let key = (std::ptr::from_ref(module).addr(), frozen);
         if let Some(body) = self.bodies.get(&key) {
             return Ok(body.clone());
         }
-        let flat = Flat::of(module, frozen)?;
+        let flat = FlatModule::of(module, frozen)?;
         let texts = flat.parts.iter().map(|part| match part.of {
             Of::Leaf(leaf) => Some(self.leaf(leaf)),
             _ => None,
         });
         let texts: Vec<_> = texts.collect();
         let readers = Readers::of(&flat, &texts);
-        let body = Rc::new(Body::named(flat, module.tag.kind, texts, readers));
+        let body = Rc::new(ModuleBody::named(flat, module.tag.kind, texts, readers));
         Ok(self.bodies.entry(key).or_insert(body).clone())
     }
 

@@ -4,7 +4,7 @@
 //! port is that part, `input wire [29:4] x`, and the instance is given it, `.x(x_q[29:4])`. Where nothing else reads the
 //! word, the port stays: the bits without a reader would be those of a wire around it instead.
 
-use super::body::Body;
+use super::body::ModuleBody;
 
 /// The highest and the lowest bit.
 pub(super) type Bits = (u32, u32);
@@ -12,7 +12,7 @@ pub(super) type Bits = (u32, u32);
 /// Inputs that are given in part.
 pub(super) type Parts = Vec<(String, Bits)>;
 
-impl Body<'_> {
+impl ModuleBody<'_> {
     /// The inputs of a part that get only some bits of a wire.
     pub(super) fn given(&self, place: usize) -> Parts {
         let part = &self.flat.parts[place];

@@ -1,12 +1,12 @@
 //! Registers as `always` blocks.
 
-use super::body::{Body, Source};
-use super::flat::{CLOCK, ENABLE, Of, Part};
+use super::body::{ModuleBody, SignalElement};
+use super::flat::{CLOCK, ENABLE, ModulePart, Of};
 use flashd_hwmodel::rtl::structure::Register;
 use std::fmt::Write;
 
 /// Assignments that share a clock and a reset or an enable.
-struct Block {
+struct AlwaysBlock {
     clk: String,
     ce: String,
     rst: String,
@@ -15,30 +15,30 @@ struct Block {
     resets: Vec<String>,
 }
 
-impl Body<'_> {
+impl ModuleBody<'_> {
     /// Registers, grouped by their reset or enable into `always` blocks; neighbours whose data are
     /// neighbours too are written as one assignment.
     pub(super) fn print_registers(&self, text: &mut String) {
-        let mut blocks: Vec<Block> = Vec::new();
-        let registers: Vec<&Part> = self.flat.parts.iter().filter(|part| part.is_register()).collect();
-        let word = |part: &Part, pin| part.pins(pin).map(|bus| self.source(bus.nets[0]));
-        let controls = |part: &Part| [CLOCK, ENABLE, "rst", "enable"].map(|pin| word(part, pin));
+        let mut blocks: Vec<AlwaysBlock> = Vec::new();
+        let registers: Vec<&ModulePart> = self.flat.parts.iter().filter(|part| part.is_register()).collect();
+        let word = |part: &ModulePart, pin| part.pins(pin).map(|bus| self.source(bus.nets[0]));
+        let controls = |part: &ModulePart| [CLOCK, ENABLE, "rst", "enable"].map(|pin| word(part, pin));
         let mut start = 0;
         while start < registers.len() {
             let first = registers[start];
             let key = controls(first);
-            let mut run: Vec<Source> = word(first, "d").into_iter().collect();
+            let mut run: Vec<SignalElement> = word(first, "d").into_iter().collect();
             while let Some(next) = registers.get(start + run.len()) {
                 let last = run[run.len() - 1];
-                let data = Source { element: last.element + 1, ..last };
+                let data = SignalElement { element: last.element + 1, ..last };
                 if next.name != first.name || word(next, "d") != Some(data) || controls(next) != key {
                     break;
                 }
                 run.push(data);
             }
-            let q: Vec<Source> = word(first, "q").into_iter().collect();
-            let targets: Vec<Source> =
-                (0..run.len()).map(|i| Source { element: q[0].element + i, ..q[0] }).collect();
+            let q: Vec<SignalElement> = word(first, "q").into_iter().collect();
+            let targets: Vec<SignalElement> =
+                (0..run.len()).map(|i| SignalElement { element: q[0].element + i, ..q[0] }).collect();
             let targets = self.join(&targets);
             let assignment = format!("{targets} <= {};", self.join(&run));
             let reset = match first.of {
@@ -49,13 +49,14 @@ impl Body<'_> {
             };
             let [clk, ce, rst, enable] =
                 key.map(|source| source.map_or(String::new(), |source| self.join(&[source])));
-            let same = |b: &&mut Block| b.clk == clk && b.ce == ce && b.rst == rst && b.enable == enable;
+            let same =
+                |b: &&mut AlwaysBlock| b.clk == clk && b.ce == ce && b.rst == rst && b.enable == enable;
             match blocks.iter_mut().find(same) {
                 Some(block) => {
                     block.assignments.push(assignment);
                     block.resets.push(reset);
                 }
-                None => blocks.push(Block {
+                None => blocks.push(AlwaysBlock {
                     clk,
                     ce,
                     rst,
@@ -70,9 +71,9 @@ impl Body<'_> {
     }
 }
 
-impl Block {
+impl AlwaysBlock {
     fn print(&self, text: &mut String) {
-        let Block { clk, ce, rst, enable, assignments, resets } = self;
+        let AlwaysBlock { clk, ce, rst, enable, assignments, resets } = self;
         let _ = writeln!(text, "    always @(posedge {clk}) begin");
         // Frozen registers hold all that they would otherwise do.
         let frozen = !ce.is_empty();

@@ -1,19 +1,19 @@
 //! Algorithms that take a block of keys at a time. A block without a visible key changes nothing.
 
 use super::counts::{Counts, Operation};
-use super::machine::Machine;
+use super::machine::AccessCounter;
 use super::monoid::Monoid;
 use super::problem::{Blocks, Counted, Problem, Sizes};
-use super::recurrences::Running;
-use super::row::{LogSum, Row};
-use super::streamed::{State, divided, streamed, streamed_formula};
+use super::recurrences::RunningSoftmax;
+use super::row::{LogSum, PartialAttention};
+use super::streamed::{StreamedState, divided, streamed, streamed_formula};
 
 /// FlashAttention-2 in blocks.
-struct Lazy(Running);
+struct LazyBlocks(RunningSoftmax);
 
-impl State for Lazy {
-    fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]) {
-        let Lazy(run) = self;
+impl StreamedState for LazyBlocks {
+    fn take(&mut self, machine: &mut AccessCounter, s: &mut [f64], v: &[f64]) {
+        let LazyBlocks(run) = self;
         let block = machine.largest(s);
         if block == f64::NEG_INFINITY {
             return;
@@ -31,8 +31,8 @@ impl State for Lazy {
         run.m = m;
     }
 
-    fn finish(self, machine: &mut Machine) -> Row {
-        let Lazy(Running { m, l, o }) = self;
+    fn finish(self, machine: &mut AccessCounter) -> PartialAttention {
+        let LazyBlocks(RunningSoftmax { m, l, o }) = self;
         divided(machine, o, l, m)
     }
 }
@@ -50,7 +50,7 @@ impl State for Lazy {
 /// If the tensors do not fit each other or a block size is 0.
 pub fn flash_attention2_blocks(problem: &Problem, blocks: Blocks) -> Counted {
     // O, l, m, and a row of the product.
-    streamed(problem, blocks, 2 * problem.d + 2, |d| Lazy(Running::new(d)))
+    streamed(problem, blocks, 2 * problem.d + 2, |d| LazyBlocks(RunningSoftmax::new(d)))
 }
 
 /// Counts of [`flash_attention2_blocks`], with R, T and U of [`Sizes`].
@@ -81,8 +81,8 @@ impl RunningLse {
     }
 }
 
-impl State for RunningLse {
-    fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]) {
+impl StreamedState for RunningLse {
+    fn take(&mut self, machine: &mut AccessCounter, s: &mut [f64], v: &[f64]) {
         let block = machine.largest(s);
         if block == f64::NEG_INFINITY {
             return;
@@ -105,13 +105,13 @@ impl State for RunningLse {
         (self.c, self.lse) = (c, Some(LogSum::of(c, log)));
     }
 
-    fn finish(self, machine: &mut Machine) -> Row {
+    fn finish(self, machine: &mut AccessCounter) -> PartialAttention {
         let mut o = self.o;
-        let Some(lse) = self.lse else { return Row { o, lse: None } };
+        let Some(lse) = self.lse else { return PartialAttention { o, lse: None } };
         machine.count_all(&[(Operation::Add, 1)]);
         let scale = machine.exponential(-lse.minus(LogSum::of(self.c, 0.0)));
         machine.multiply_all(&mut o, scale);
-        Row { o, lse: Some(lse) }
+        PartialAttention { o, lse: Some(lse) }
     }
 }
 
@@ -147,10 +147,10 @@ pub fn running_lse_formula(sizes: &Sizes) -> Counts {
 }
 
 /// Block results, merged.
-struct Merged(Row);
+struct Merged(PartialAttention);
 
-impl State for Merged {
-    fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]) {
+impl StreamedState for Merged {
+    fn take(&mut self, machine: &mut AccessCounter, s: &mut [f64], v: &[f64]) {
         let m = machine.largest(s);
         if m == f64::NEG_INFINITY {
             return;
@@ -176,18 +176,18 @@ impl State for Merged {
         self.0 = self.0.combine(&block);
     }
 
-    fn finish(self, _: &mut Machine) -> Row {
+    fn finish(self, _: &mut AccessCounter) -> PartialAttention {
         self.0
     }
 }
 
-/// Safe softmax of each block of keys; results are merged by their log-sum-exps, as a split merges its parts ([`Row`] as a [`Monoid`]).
+/// Safe softmax of each block of keys; results are merged by their log-sum-exps, as a split merges its parts ([`PartialAttention`] as a [`Monoid`]).
 ///
 /// # Panics
 /// If the tensors do not fit each other or a block size is 0.
 pub fn merged_blocks(problem: &Problem, blocks: Blocks) -> Counted {
     // o and L of the query, and of the block.
-    streamed(problem, blocks, 2 * problem.d + 2, |d| Merged(Row::identity(d)))
+    streamed(problem, blocks, 2 * problem.d + 2, |d| Merged(PartialAttention::identity(d)))
 }
 
 /// Counts of [`merged_blocks`], with R, T and U of [`Sizes`]: T - R of the T block results are merged into others.

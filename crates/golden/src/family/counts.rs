@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 /// The matrices and vectors in slow memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tensor {
+pub enum MemoryTensor {
     /// Queries, an input.
     Q,
     /// Keys, an input.
@@ -25,18 +25,18 @@ pub enum Tensor {
     Mask,
 }
 
-impl Tensor {
+impl MemoryTensor {
     /// All tensors, in the order of reports.
-    pub const ALL: [Tensor; 9] = [
-        Tensor::Q,
-        Tensor::K,
-        Tensor::V,
-        Tensor::S,
-        Tensor::P,
-        Tensor::O,
-        Tensor::Sum,
-        Tensor::Max,
-        Tensor::Mask,
+    pub const ALL: [MemoryTensor; 9] = [
+        MemoryTensor::Q,
+        MemoryTensor::K,
+        MemoryTensor::V,
+        MemoryTensor::S,
+        MemoryTensor::P,
+        MemoryTensor::O,
+        MemoryTensor::Sum,
+        MemoryTensor::Max,
+        MemoryTensor::Mask,
     ];
 
     /// Its letter.
@@ -46,7 +46,7 @@ impl Tensor {
 
     /// Set if it is neither input nor output: extra memory of the algorithm.
     pub(crate) fn is_extra(self) -> bool {
-        matches!(self, Tensor::S | Tensor::P | Tensor::Sum | Tensor::Max)
+        matches!(self, MemoryTensor::S | MemoryTensor::P | MemoryTensor::Sum | MemoryTensor::Max)
     }
 }
 
@@ -93,8 +93,8 @@ impl Operation {
 /// by position needs no read; an additive mask is a tensor and is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    pub(super) reads: [u64; Tensor::ALL.len()],
-    pub(super) writes: [u64; Tensor::ALL.len()],
+    pub(super) reads: [u64; MemoryTensor::ALL.len()],
+    pub(super) writes: [u64; MemoryTensor::ALL.len()],
     pub(super) operations: [u64; Operation::ALL.len()],
     /// Elements of slow memory beyond Q, K, V and O.
     pub extra: u64,
@@ -102,7 +102,11 @@ pub struct Counts {
 
 impl Counts {
     /// Counts from a closed formula: (tensor, reads, writes), operations by kind, and extra memory.
-    pub(super) fn of(accesses: &[(Tensor, u64, u64)], operations: &[(Operation, u64)], extra: u64) -> Counts {
+    pub(super) fn of(
+        accesses: &[(MemoryTensor, u64, u64)],
+        operations: &[(Operation, u64)],
+        extra: u64,
+    ) -> Counts {
         let mut counts = Counts { extra, ..Counts::default() };
         for &(tensor, reads, writes) in accesses {
             counts.reads[tensor as usize] = reads;
@@ -115,12 +119,12 @@ impl Counts {
     }
 
     /// Elements of `tensor` read from slow memory.
-    pub fn reads(&self, tensor: Tensor) -> u64 {
+    pub fn reads(&self, tensor: MemoryTensor) -> u64 {
         self.reads[tensor as usize]
     }
 
     /// Elements of `tensor` written to slow memory.
-    pub fn writes(&self, tensor: Tensor) -> u64 {
+    pub fn writes(&self, tensor: MemoryTensor) -> u64 {
         self.writes[tensor as usize]
     }
 

@@ -1,11 +1,11 @@
 //! Folds of the weighted-sum monoid in several shapes, one key at a time.
 
 use super::counts::{Counts, Operation};
-use super::machine::Machine;
+use super::machine::AccessCounter;
 use super::monoid::Monoid;
 use super::problem::{Blocks, Counted, Problem, Sizes};
-use super::row::Row;
-use super::streamed::{State, divided, streamed, streamed_formula};
+use super::row::PartialAttention;
+use super::streamed::{StreamedState, divided, streamed, streamed_formula};
 use super::weighted_sum::WeightedSum;
 
 /// The order in which results of single keys are combined.
@@ -59,8 +59,8 @@ struct Folding<'a> {
     waiting: Vec<WeightedSum>,
 }
 
-impl State for Folding<'_> {
-    fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]) {
+impl StreamedState for Folding<'_> {
+    fn take(&mut self, machine: &mut AccessCounter, s: &mut [f64], v: &[f64]) {
         for (&s, v) in s.iter().zip(v.chunks_exact(self.d)) {
             let mut last = WeightedSum::of_key(s, v);
             for _ in 0..self.combinations[self.key] {
@@ -72,16 +72,16 @@ impl State for Folding<'_> {
         }
     }
 
-    fn finish(mut self, machine: &mut Machine) -> Row {
+    fn finish(mut self, machine: &mut AccessCounter) -> PartialAttention {
         match self.waiting.pop() {
             Some(WeightedSum { sum, weight, max: Some(max) }) => divided(machine, sum, weight, max),
-            _ => Row::identity(self.d),
+            _ => PartialAttention::identity(self.d),
         }
     }
 }
 
 /// [`WeightedSum::combine`], counted; combining with the identity costs nothing.
-fn combined(machine: &mut Machine, a: &WeightedSum, b: &WeightedSum) -> WeightedSum {
+fn combined(machine: &mut AccessCounter, a: &WeightedSum, b: &WeightedSum) -> WeightedSum {
     if a.max.is_some() && b.max.is_some() {
         let elements = a.sum.len() + 1;
         machine.count_all(&[

@@ -1,7 +1,7 @@
 //! The log-sum-exp form over blocks of keys.
 
 use super::monoid::Monoid;
-use super::row::{LogSum, Row};
+use super::row::{LogSum, PartialAttention};
 use super::softmax::{add_mask, safe_softmax};
 
 /// Attention over blocks of keys with an additive mask; the blocks are joined by their log-sum-exps:
@@ -15,7 +15,7 @@ use super::softmax::{add_mask, safe_softmax};
 ///
 /// # Panics
 /// If `block` is 0 or `mask` and `s` differ in length.
-pub fn lse_blocks(s: &[f64], mask: &[f64], v: &[f64], d: usize, block: usize) -> Row {
+pub fn lse_blocks(s: &[f64], mask: &[f64], v: &[f64], d: usize, block: usize) -> PartialAttention {
     assert_eq!(s.len(), mask.len(), "the mask needs one element for each score");
     let parts: Vec<(LogSum, Vec<f64>)> = s
         .chunks(block)
@@ -27,12 +27,12 @@ pub fn lse_blocks(s: &[f64], mask: &[f64], v: &[f64], d: usize, block: usize) ->
         })
         .collect();
     let Some(lse) = parts.iter().map(|(lse, _)| *lse).reduce(LogSum::join) else {
-        return Row::identity(d);
+        return PartialAttention::identity(d);
     };
     let mut o = vec![0.0; d];
     for (part, values) in &parts {
         let weight = part.minus(lse).exp();
         o.iter_mut().zip(values).for_each(|(o, v)| *o += weight * v);
     }
-    Row { o, lse: Some(lse) }
+    PartialAttention { o, lse: Some(lse) }
 }

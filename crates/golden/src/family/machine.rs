@@ -1,21 +1,21 @@
 //! A processor with a small fast and a large slow memory that counts its operations and accesses.
 
-use super::counts::{Counts, Operation, Tensor};
+use super::counts::{Counts, MemoryTensor, Operation};
 use super::softmax::dot;
 
 /// Counters, and the number of elements in fast memory.
 #[derive(Default)]
-pub(super) struct Machine {
+pub(super) struct AccessCounter {
     pub(super) counts: Counts,
     resident: usize,
     /// Peak of the elements in fast memory.
     pub(super) working_set: usize,
 }
 
-/// A block in fast memory; [`Machine::release`] frees it.
+/// A block in fast memory; [`AccessCounter::release`] frees it.
 pub(super) type Fast = Vec<f64>;
 
-impl Machine {
+impl AccessCounter {
     fn count(&mut self, operation: Operation, times: usize) {
         self.counts.operations[operation as usize] += times as u64;
     }
@@ -32,12 +32,12 @@ impl Machine {
     }
 
     /// Reads elements of a tensor that are consumed at once.
-    pub(super) fn read(&mut self, tensor: Tensor, elements: usize) {
+    pub(super) fn read(&mut self, tensor: MemoryTensor, elements: usize) {
         self.counts.reads[tensor as usize] += elements as u64;
     }
 
     /// Loads elements of a tensor into fast memory.
-    pub(super) fn load(&mut self, tensor: Tensor, slow: &[f64]) -> Fast {
+    pub(super) fn load(&mut self, tensor: MemoryTensor, slow: &[f64]) -> Fast {
         let mut fast = self.allocate(slow.len());
         fast.copy_from_slice(slow);
         self.read(tensor, slow.len());
@@ -45,13 +45,13 @@ impl Machine {
     }
 
     /// Writes elements of a tensor back.
-    pub(super) fn store(&mut self, tensor: Tensor, fast: &[f64], slow: &mut [f64]) {
+    pub(super) fn store(&mut self, tensor: MemoryTensor, fast: &[f64], slow: &mut [f64]) {
         slow.copy_from_slice(fast);
         self.counts.writes[tensor as usize] += slow.len() as u64;
     }
 
     /// Writes elements of a tensor for the first time, which allocates slow memory.
-    pub(super) fn create(&mut self, tensor: Tensor, fast: &[f64]) -> Vec<f64> {
+    pub(super) fn create(&mut self, tensor: MemoryTensor, fast: &[f64]) -> Vec<f64> {
         let mut slow = vec![0.0; fast.len()];
         self.store(tensor, fast, &mut slow);
         if tensor.is_extra() {

@@ -1,13 +1,13 @@
 //! Attention in f64, in every form in use; all give the same result up to rounding.
 //!
-//! A query has scores `s_1 .. s_N` (finite, or -inf for a masked key) and values `v_i` of length d, row-major `[N * d]`. Every form returns a [`Row`]: the
+//! A query has scores `s_1 .. s_N` (finite, or -inf for a masked key) and values `v_i` of length d, row-major `[N * d]`. Every form returns a [`PartialAttention`]: the
 //! output `o` and the log-sum-exp `L`,
 //!
 //! ```text
 //! o = sum_i e^(s_i - L) v_i        L = ln sum_i e^(s_i)
 //! ```
 //!
-//! A query without a visible key gives `o = 0` and no `L`: [`Row::is_empty`].
+//! A query without a visible key gives `o = 0` and no `L`: [`PartialAttention::is_empty`].
 //!
 //! | form | function |
 //! | --- | --- |
@@ -21,7 +21,7 @@
 //! | the running log-sum-exp of blocks of keys, with additive mask | [`running_lse`] |
 //! | log-sum-exps of blocks of keys, joined at the end | [`lse_blocks`] |
 //! | the monoid of weighted sum and maximum, folded in any order | [`WeightedSum`], [`folded`] |
-//! | the merge of partial results, as in split-KV decoding | [`Row`] as a [`Monoid`] |
+//! | the merge of partial results, as in split-KV decoding | [`PartialAttention`] as a [`Monoid`] |
 //!
 //! [`HoldRule`] has the rules that hold keys, and bounds of their errors.
 //!
@@ -55,7 +55,7 @@ pub use blocks::{
     flash_attention2_blocks, flash_attention2_blocks_formula, merged_blocks, merged_blocks_formula,
     running_lse, running_lse_formula,
 };
-pub use counts::{Counts, Operation, Tensor};
+pub use counts::{Counts, MemoryTensor, Operation};
 pub use equations::{EQUATIONS, Equation};
 pub use folds::{Fold, folded, folded_formula};
 pub use hold::{
@@ -71,7 +71,7 @@ pub use recurrences::{
     flash_attention2_counted, flash_attention2_formula, flash_d, flash_d_counted, flash_d_formula,
     flash_d_weights,
 };
-pub use row::{LogSum, Row, sigmoid};
+pub use row::{LogSum, PartialAttention, sigmoid};
 pub use softmax::{add_mask, naive_softmax, safe_softmax, safe_softmax_of_rows, scores};
 pub use standard::{standard, standard_formula, standard_naive, standard_naive_formula};
 pub use tiled::{tiled, tiled_formula};

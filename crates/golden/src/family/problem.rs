@@ -1,8 +1,8 @@
 //! Inputs of the algorithms: queries, keys, values, mask, block sizes, and the sizes in closed formulas.
 
-use super::counts::{Counts, Tensor};
-use super::machine::Machine;
-use super::row::Row;
+use super::counts::{Counts, MemoryTensor};
+use super::machine::AccessCounter;
+use super::row::PartialAttention;
 use super::softmax::scores;
 use std::ops::Range;
 
@@ -73,13 +73,13 @@ impl<'a> Problem<'a> {
     /// Scores of query i with vector `q` against the keys `range` with vectors `k`, counted.
     pub(super) fn scores(
         &self,
-        machine: &mut Machine,
+        machine: &mut AccessCounter,
         (i, q): (usize, &[f64]),
         (range, k): (Range<usize>, &[f64]),
         s: &mut [f64],
     ) {
         if self.mask.is_some() {
-            machine.read(Tensor::Mask, range.len());
+            machine.read(MemoryTensor::Mask, range.len());
         }
         for ((s, k), j) in s.iter_mut().zip(k.chunks_exact(self.d)).zip(range) {
             let score = machine.score(q, k, self.scale);
@@ -117,7 +117,7 @@ impl Blocks {
 #[derive(Clone, Debug)]
 pub struct Counted {
     /// One result per query.
-    pub rows: Vec<Row>,
+    pub rows: Vec<PartialAttention>,
     /// Operations and accesses.
     pub counts: Counts,
     /// Peak of the elements in fast memory.
@@ -204,8 +204,8 @@ impl Sizes {
     }
 
     /// Reads of the mask.
-    pub(super) fn mask_reads(&self) -> (Tensor, u64, u64) {
-        (Tensor::Mask, if self.mask { self.pairs() } else { 0 }, 0)
+    pub(super) fn mask_reads(&self) -> (MemoryTensor, u64, u64) {
+        (MemoryTensor::Mask, if self.mask { self.pairs() } else { 0 }, 0)
     }
 }
 

@@ -1,10 +1,10 @@
 //! The recurrences, one key per step. Masked keys are skipped.
 
 use super::counts::{Counts, Operation};
-use super::machine::Machine;
+use super::machine::AccessCounter;
 use super::problem::{Blocks, Counted, Problem, Sizes};
-use super::row::{LogSum, Row, sigmoid, two_sum};
-use super::streamed::{State, divided, of_scores, streamed, streamed_formula};
+use super::row::{LogSum, PartialAttention, sigmoid, two_sum};
+use super::streamed::{StreamedState, divided, of_scores, streamed, streamed_formula};
 
 /// Visible keys with their values.
 fn visible<'a>(s: &'a [f64], v: &'a [f64], d: usize) -> impl Iterator<Item = (f64, &'a [f64])> {
@@ -12,20 +12,20 @@ fn visible<'a>(s: &'a [f64], v: &'a [f64], d: usize) -> impl Iterator<Item = (f6
 }
 
 /// Running maximum m, running sum l relative to it, and o.
-pub(super) struct Running {
+pub(super) struct RunningSoftmax {
     pub(super) m: f64,
     pub(super) l: f64,
     pub(super) o: Vec<f64>,
 }
 
-impl Running {
-    pub(super) fn new(d: usize) -> Running {
-        Running { m: f64::NEG_INFINITY, l: 0.0, o: vec![0.0; d] }
+impl RunningSoftmax {
+    pub(super) fn new(d: usize) -> RunningSoftmax {
+        RunningSoftmax { m: f64::NEG_INFINITY, l: 0.0, o: vec![0.0; d] }
     }
 
     /// Takes a score and returns `e^(m_{i-1} - m_i)`, `e^(s_i - m_i)` and `l_{i-1} e^(m_{i-1} - m_i)`. Before the first score m is -inf: its exponential is 0,
     /// and no difference of two infinities occurs.
-    fn step(&mut self, machine: &mut Machine, s: f64) -> (f64, f64, f64) {
+    fn step(&mut self, machine: &mut AccessCounter, s: f64) -> (f64, f64, f64) {
         let top = machine.maximum(self.m, s);
         let mut factors = [self.m, s];
         machine.exponentials(&mut factors, top);
@@ -37,10 +37,10 @@ impl Running {
 }
 
 /// Alg. 1.
-struct Divided(Running);
+struct Divided(RunningSoftmax);
 
-impl State for Divided {
-    fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]) {
+impl StreamedState for Divided {
+    fn take(&mut self, machine: &mut AccessCounter, s: &mut [f64], v: &[f64]) {
         let Divided(run) = self;
         for (s, v) in visible(s, v, run.o.len()) {
             let (_, e, rescaled) = run.step(machine, s);
@@ -49,17 +49,17 @@ impl State for Divided {
         }
     }
 
-    fn finish(self, _: &mut Machine) -> Row {
-        let Divided(Running { m, l, o }) = self;
-        Row { o, lse: (l > 0.0).then(|| LogSum::of(m, l.ln())) }
+    fn finish(self, _: &mut AccessCounter) -> PartialAttention {
+        let Divided(RunningSoftmax { m, l, o }) = self;
+        PartialAttention { o, lse: (l > 0.0).then(|| LogSum::of(m, l.ln())) }
     }
 }
 
 /// FlashAttention, divided in every step (Alg. 1, its output (1)): `m_i = max(m_{i-1}, s_i)`,
 /// `l_i = l_{i-1} e^(m_{i-1} - m_i) + e^(s_i - m_i)`,
 /// `o_i = o_{i-1} l_{i-1} e^(m_{i-1} - m_i) / l_i + v_i e^(s_i - m_i) / l_i`, result `o_N`.
-pub fn flash_attention(s: &[f64], v: &[f64], d: usize) -> Row {
-    of_scores(Divided(Running::new(d)), s, v)
+pub fn flash_attention(s: &[f64], v: &[f64], d: usize) -> PartialAttention {
+    of_scores(Divided(RunningSoftmax::new(d)), s, v)
 }
 
 /// [`flash_attention`] of all queries, counted.
@@ -67,7 +67,7 @@ pub fn flash_attention(s: &[f64], v: &[f64], d: usize) -> Row {
 /// # Panics
 /// If the tensors do not fit each other or a block size is 0.
 pub fn flash_attention_counted(problem: &Problem, blocks: Blocks) -> Counted {
-    streamed(problem, blocks, problem.d + 2, |d| Divided(Running::new(d)))
+    streamed(problem, blocks, problem.d + 2, |d| Divided(RunningSoftmax::new(d)))
 }
 
 /// Counts of [`flash_attention_counted`], with P of [`Sizes`]: per visible pair `2 d + 1` products, `d + 3` sums, two quotients, a maximum and two
@@ -85,10 +85,10 @@ pub fn flash_attention_formula(sizes: &Sizes) -> Counts {
 }
 
 /// Alg. 2.
-struct Lazy(Running);
+struct Lazy(RunningSoftmax);
 
-impl State for Lazy {
-    fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]) {
+impl StreamedState for Lazy {
+    fn take(&mut self, machine: &mut AccessCounter, s: &mut [f64], v: &[f64]) {
         let Lazy(run) = self;
         for (s, v) in visible(s, v, run.o.len()) {
             let (c, e, _) = run.step(machine, s);
@@ -96,8 +96,8 @@ impl State for Lazy {
         }
     }
 
-    fn finish(self, machine: &mut Machine) -> Row {
-        let Lazy(Running { m, l, o }) = self;
+    fn finish(self, machine: &mut AccessCounter) -> PartialAttention {
+        let Lazy(RunningSoftmax { m, l, o }) = self;
         divided(machine, o, l, m)
     }
 }
@@ -105,8 +105,8 @@ impl State for Lazy {
 /// FlashAttention-2 with lazy division (Alg. 2): `m_i = max(m_{i-1}, s_i)`,
 /// `l_i = l_{i-1} e^(m_{i-1} - m_i) + e^(s_i - m_i)`, `o_i = o_{i-1} e^(m_{i-1} - m_i) + v_i e^(s_i - m_i)`,
 /// result `o_N / l_N`.
-pub fn flash_attention2(s: &[f64], v: &[f64], d: usize) -> Row {
-    of_scores(Lazy(Running::new(d)), s, v)
+pub fn flash_attention2(s: &[f64], v: &[f64], d: usize) -> PartialAttention {
+    of_scores(Lazy(RunningSoftmax::new(d)), s, v)
 }
 
 /// [`flash_attention2`] of all queries, counted.
@@ -114,7 +114,7 @@ pub fn flash_attention2(s: &[f64], v: &[f64], d: usize) -> Row {
 /// # Panics
 /// If the tensors do not fit each other or a block size is 0.
 pub fn flash_attention2_counted(problem: &Problem, blocks: Blocks) -> Counted {
-    streamed(problem, blocks, problem.d + 2, |d| Lazy(Running::new(d)))
+    streamed(problem, blocks, problem.d + 2, |d| Lazy(RunningSoftmax::new(d)))
 }
 
 /// Counts of [`flash_attention2_counted`], with P and R of [`Sizes`]: P times `2 d + 1` products, `d + 3` sums, a maximum and two exponentials; R times d
@@ -143,8 +143,8 @@ impl FlashD {
     }
 }
 
-impl State for FlashD {
-    fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]) {
+impl StreamedState for FlashD {
+    fn take(&mut self, machine: &mut AccessCounter, s: &mut [f64], v: &[f64]) {
         for (s, v) in visible(s, v, self.o.len()) {
             if self.weight.is_first() {
                 self.weight.step(s);
@@ -158,8 +158,8 @@ impl State for FlashD {
         }
     }
 
-    fn finish(self, _: &mut Machine) -> Row {
-        Row { o: self.o, lse: self.weight.lse() }
+    fn finish(self, _: &mut AccessCounter) -> PartialAttention {
+        PartialAttention { o: self.o, lse: self.weight.lse() }
     }
 }
 
@@ -170,7 +170,7 @@ impl State for FlashD {
 /// `ln w` is computed as `-softplus(-x)` from the sigmoid's argument, not as the logarithm of a weight that may have underflowed. So scores
 /// 1e12 apart are safe, and so is a score of -1e38 for a masked key among any others. The recurrence adds differences of neighbouring
 /// scores: scores of both signs of magnitude S lose everything below `2^-106 S`.
-pub fn flash_d(s: &[f64], v: &[f64], d: usize) -> Row {
+pub fn flash_d(s: &[f64], v: &[f64], d: usize) -> PartialAttention {
     of_scores(FlashD::new(d), s, v)
 }
 

@@ -46,31 +46,31 @@ impl LogSum {
 
 /// Attention of one query over a set of keys: the result, or a partial result to merge with others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct PartialAttention {
     /// The weighted mean of the values, length d; zeros without a visible key.
     pub o: Vec<f64>,
     /// Log-sum-exp of the scores; `None` without a visible key.
     pub lse: Option<LogSum>,
 }
 
-impl Row {
+impl PartialAttention {
     /// Set if no key was visible.
     pub fn is_empty(&self) -> bool {
         self.lse.is_none()
     }
 
     /// The result over one key: its value with weight 1. A masked key (`s` = -inf) gives the identity.
-    pub fn of_key(s: f64, v: &[f64]) -> Row {
+    pub fn of_key(s: f64, v: &[f64]) -> PartialAttention {
         if s == f64::NEG_INFINITY {
-            return Row::identity(v.len());
+            return PartialAttention::identity(v.len());
         }
-        Row { o: v.to_vec(), lse: Some(LogSum::of(s, 0.0)) }
+        PartialAttention { o: v.to_vec(), lse: Some(LogSum::of(s, 0.0)) }
     }
 
     /// `o = sum / weight`, `L = max + ln weight`, from sums relative to `e^max`.
-    pub(super) fn of_sums(mut sum: Vec<f64>, weight: f64, max: f64) -> Row {
+    pub(super) fn of_sums(mut sum: Vec<f64>, weight: f64, max: f64) -> PartialAttention {
         sum.iter_mut().for_each(|o| *o /= weight);
-        Row { o: sum, lse: Some(LogSum::of(max, weight.ln())) }
+        PartialAttention { o: sum, lse: Some(LogSum::of(max, weight.ln())) }
     }
 }
 
@@ -80,20 +80,20 @@ impl Row {
 /// w = sigmoid(L_b - L_a)      o = o_a + (o_b - o_a) w      L = L_a + softplus(L_b - L_a)
 /// ```
 ///
-/// A step of FLASH-D is the merge with a single key. The identity is the [empty](Row::is_empty) row, a flag, so that no difference of two infinities is
+/// A step of FLASH-D is the merge with a single key. The identity is the [empty](PartialAttention::is_empty) result, a flag, so that no difference of two infinities is
 /// computed.
-impl Monoid for Row {
-    fn identity(d: usize) -> Row {
-        Row { o: vec![0.0; d], lse: None }
+impl Monoid for PartialAttention {
+    fn identity(d: usize) -> PartialAttention {
+        PartialAttention { o: vec![0.0; d], lse: None }
     }
 
-    fn combine(&self, other: &Row) -> Row {
+    fn combine(&self, other: &PartialAttention) -> PartialAttention {
         let (Some(a), Some(b)) = (self.lse, other.lse) else {
             return if self.is_empty() { other.clone() } else { self.clone() };
         };
         let w = sigmoid(b.minus(a));
         let o = self.o.iter().zip(&other.o).map(|(a, b)| a + (b - a) * w).collect();
-        Row { o, lse: Some(a.join(b)) }
+        PartialAttention { o, lse: Some(a.join(b)) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Scores, and textbook softmax.
 
 use super::monoid::Monoid;
-use super::row::{LogSum, Row};
+use super::row::{LogSum, PartialAttention};
 
 /// `a . b`, summed from the first element.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -23,17 +23,20 @@ pub fn add_mask(s: &[f64], mask: &[f64]) -> Vec<f64> {
 /// The domain is limited by f64. Above, the sum of exponentials overflows at 709.78: N scores are safe if `max s <= 709.78 - ln N`, which for scores up to 700
 /// allows 17,000 keys. Below, exponentials under 2^-1022 lose bits, so the sum must be at least N times that; `max s >= -708.39 + ln N` is sufficient. Returns
 /// `None` outside the domain.
-pub fn naive_softmax(s: &[f64], v: &[f64], d: usize) -> Option<Row> {
+pub fn naive_softmax(s: &[f64], v: &[f64], d: usize) -> Option<PartialAttention> {
     let e: Vec<f64> = s.iter().map(|s| s.exp()).collect();
     let sum: f64 = e.iter().sum();
     let visible = s.iter().filter(|&&s| s > f64::NEG_INFINITY).count();
     if visible == 0 {
-        return Some(Row::identity(d));
+        return Some(PartialAttention::identity(d));
     }
     if !in_domain(sum, visible) {
         return None;
     }
-    Some(Row { o: weighted_mean(&e, sum, v.chunks_exact(d), d), lse: Some(LogSum::of(sum.ln(), 0.0)) })
+    Some(PartialAttention {
+        o: weighted_mean(&e, sum, v.chunks_exact(d), d),
+        lse: Some(LogSum::of(sum.ln(), 0.0)),
+    })
 }
 
 /// Set if f64 resolves the exponentials of this sum: each one under 2^-1022 is off by at most 2^-1075.
@@ -42,7 +45,7 @@ pub(super) fn in_domain(sum: f64, terms: usize) -> bool {
 }
 
 /// Safe softmax: `o = sum_i e^(s_i - m) v_i / sum_i e^(s_i - m)` with `m = max s_i`.
-pub fn safe_softmax(s: &[f64], v: &[f64], d: usize) -> Row {
+pub fn safe_softmax(s: &[f64], v: &[f64], d: usize) -> PartialAttention {
     safe_softmax_of_rows(s, v.chunks_exact(d), d)
 }
 
@@ -51,14 +54,14 @@ pub fn safe_softmax_of_rows<'a, T: Copy + Into<f64> + 'a>(
     s: &[f64],
     v: impl Iterator<Item = &'a [T]>,
     d: usize,
-) -> Row {
+) -> PartialAttention {
     let m = s.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if m == f64::NEG_INFINITY {
-        return Row::identity(d);
+        return PartialAttention::identity(d);
     }
     let e: Vec<f64> = s.iter().map(|s| (s - m).exp()).collect();
     let sum: f64 = e.iter().sum();
-    Row { o: weighted_mean(&e, sum, v, d), lse: Some(LogSum::of(m, sum.ln())) }
+    PartialAttention { o: weighted_mean(&e, sum, v, d), lse: Some(LogSum::of(m, sum.ln())) }
 }
 
 /// `sum_i (e_i / sum) v_i`.

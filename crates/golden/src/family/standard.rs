@@ -1,9 +1,9 @@
 //! Standard attention, with its accesses to slow memory.
 
-use super::counts::{Counts, Operation, Tensor};
-use super::machine::Machine;
+use super::counts::{Counts, MemoryTensor, Operation};
+use super::machine::AccessCounter;
 use super::problem::{Counted, Problem, Sizes};
-use super::row::{LogSum, Row};
+use super::row::{LogSum, PartialAttention};
 use super::softmax::in_domain;
 
 /// Standard attention, Algorithm 0 of the 2022 paper, with safe softmax: writes `S = Q K^T`, reads it for `P = softmax(S)`, writes P and reads it for `O = P
@@ -32,31 +32,31 @@ pub fn standard_naive(problem: &Problem) -> Option<Counted> {
 /// Row by row: scores, softmax in place with its log-sum-exp, weighted sum.
 fn in_three_steps(
     problem: &Problem,
-    mut softmax: impl FnMut(&mut Machine, &mut [f64]) -> Option<LogSum>,
+    mut softmax: impl FnMut(&mut AccessCounter, &mut [f64]) -> Option<LogSum>,
 ) -> Counted {
     problem.check();
     let (d, keys) = (problem.d, problem.keys());
-    let mut machine = Machine::default();
-    let k = machine.load(Tensor::K, problem.k);
-    let v = machine.load(Tensor::V, problem.v);
+    let mut machine = AccessCounter::default();
+    let k = machine.load(MemoryTensor::K, problem.k);
+    let v = machine.load(MemoryTensor::V, problem.v);
     let mut rows = Vec::with_capacity(problem.queries());
     for (i, q) in problem.q.chunks_exact(d).enumerate() {
-        let q = machine.load(Tensor::Q, q);
+        let q = machine.load(MemoryTensor::Q, q);
         let mut s = machine.allocate(keys);
         problem.scores(&mut machine, (i, &q), (0..keys, &k), &mut s);
-        let stored = machine.create(Tensor::S, &s);
+        let stored = machine.create(MemoryTensor::S, &s);
         machine.release(s);
         machine.release(q);
 
-        let mut p = machine.load(Tensor::S, &stored);
+        let mut p = machine.load(MemoryTensor::S, &stored);
         let lse = softmax(&mut machine, &mut p);
-        let stored = machine.create(Tensor::P, &p);
+        let stored = machine.create(MemoryTensor::P, &p);
         machine.release(p);
 
-        let p = machine.load(Tensor::P, &stored);
+        let p = machine.load(MemoryTensor::P, &stored);
         let mut o = machine.allocate(d);
         machine.weighted_sum(&p, &v, &mut o);
-        rows.push(Row { o: machine.create(Tensor::O, &o), lse });
+        rows.push(PartialAttention { o: machine.create(MemoryTensor::O, &o), lse });
         machine.release(o);
         machine.release(p);
     }
@@ -64,7 +64,7 @@ fn in_three_steps(
 }
 
 /// Softmax of a row relative to its maximum. A fully masked row has weights 0.
-fn safe(machine: &mut Machine, s: &mut [f64]) -> Option<LogSum> {
+fn safe(machine: &mut AccessCounter, s: &mut [f64]) -> Option<LogSum> {
     if s.is_empty() {
         return None;
     }
@@ -80,7 +80,7 @@ fn safe(machine: &mut Machine, s: &mut [f64]) -> Option<LogSum> {
 }
 
 /// Softmax of a row without the maximum; clears `defined` outside its domain.
-fn naive(machine: &mut Machine, s: &mut [f64], defined: &mut bool) -> Option<LogSum> {
+fn naive(machine: &mut AccessCounter, s: &mut [f64], defined: &mut bool) -> Option<LogSum> {
     let seen = s.iter().filter(|&&s| s > f64::NEG_INFINITY).count();
     s.iter_mut().for_each(|s| *s = machine.exponential(*s));
     if s.is_empty() {
@@ -114,12 +114,12 @@ fn counted(sizes: &Sizes, additions: u64, [maxima, exponentials]: [u64; 2]) -> C
     let (multiply, add) = sizes.of_scores();
     let pairs = sizes.pairs();
     let accesses = [
-        (Tensor::Q, queries * d, 0),
-        (Tensor::K, keys * d, 0),
-        (Tensor::V, keys * d, 0),
-        (Tensor::S, pairs, pairs),
-        (Tensor::P, pairs, pairs),
-        (Tensor::O, 0, queries * d),
+        (MemoryTensor::Q, queries * d, 0),
+        (MemoryTensor::K, keys * d, 0),
+        (MemoryTensor::V, keys * d, 0),
+        (MemoryTensor::S, pairs, pairs),
+        (MemoryTensor::P, pairs, pairs),
+        (MemoryTensor::O, 0, queries * d),
         sizes.mask_reads(),
     ];
     let operations = [

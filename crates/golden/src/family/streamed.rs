@@ -1,19 +1,19 @@
 //! Queries resident, keys and values streamed: the loop order of FlashAttention-2 and of this project's cores and arrays. [`State`] is the
 //! state of a query between keys.
 
-use super::counts::{Counts, Operation, Tensor};
-use super::machine::Machine;
+use super::counts::{Counts, MemoryTensor, Operation};
+use super::machine::AccessCounter;
 use super::monoid::Monoid;
 use super::problem::{Blocks, Counted, Problem, Sizes, elements, ranges};
-use super::row::Row;
+use super::row::PartialAttention;
 
 /// State of a query in fast memory while keys and values stream by.
-pub(super) trait State {
+pub(super) trait StreamedState {
     /// Takes the scores of a block of keys, which it may overwrite, and their values. Masked scores are -inf.
-    fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]);
+    fn take(&mut self, machine: &mut AccessCounter, s: &mut [f64], v: &[f64]);
 
     /// The result.
-    fn finish(self, machine: &mut Machine) -> Row;
+    fn finish(self, machine: &mut AccessCounter) -> PartialAttention;
 }
 
 /// Runs an algorithm in blocks: for each block of queries, all blocks of keys and values. Q is read and O written once; K and V are read once per block of
@@ -23,7 +23,7 @@ pub(super) trait State {
 ///
 /// # Panics
 /// If the tensors do not fit each other or a block size is 0.
-pub(super) fn streamed<S: State>(
+pub(super) fn streamed<S: StreamedState>(
     problem: &Problem,
     blocks: Blocks,
     elements_of: usize,
@@ -31,15 +31,15 @@ pub(super) fn streamed<S: State>(
 ) -> Counted {
     problem.check();
     let d = problem.d;
-    let mut machine = Machine::default();
+    let mut machine = AccessCounter::default();
     let mut results = Vec::with_capacity(problem.queries());
     for rows in ranges(problem.queries(), blocks.rows) {
-        let q = machine.load(Tensor::Q, &problem.q[elements(&rows, d)]);
+        let q = machine.load(MemoryTensor::Q, &problem.q[elements(&rows, d)]);
         let room = machine.allocate(rows.len() * elements_of);
         let mut states: Vec<S> = rows.clone().map(|_| new(d)).collect();
         for columns in ranges(problem.keys(), blocks.columns) {
-            let k = machine.load(Tensor::K, &problem.k[elements(&columns, d)]);
-            let v = machine.load(Tensor::V, &problem.v[elements(&columns, d)]);
+            let k = machine.load(MemoryTensor::K, &problem.k[elements(&columns, d)]);
+            let v = machine.load(MemoryTensor::V, &problem.v[elements(&columns, d)]);
             // One row of scores at a time.
             let mut s = machine.allocate(columns.len());
             for ((i, q), state) in rows.clone().zip(q.chunks_exact(d)).zip(&mut states) {
@@ -50,7 +50,7 @@ pub(super) fn streamed<S: State>(
         }
         for state in states {
             let row = state.finish(&mut machine);
-            machine.create(Tensor::O, &row.o);
+            machine.create(MemoryTensor::O, &row.o);
             results.push(row);
         }
         [q, room].into_iter().for_each(|block| machine.release(block));
@@ -59,19 +59,19 @@ pub(super) fn streamed<S: State>(
 }
 
 /// Result of one query from its scores, uncounted.
-pub(super) fn of_scores<S: State>(mut state: S, s: &[f64], v: &[f64]) -> Row {
-    let mut machine = Machine::default();
+pub(super) fn of_scores<S: StreamedState>(mut state: S, s: &[f64], v: &[f64]) -> PartialAttention {
+    let mut machine = AccessCounter::default();
     state.take(&mut machine, &mut s.to_vec(), v);
     state.finish(&mut machine)
 }
 
 /// `o = sum / weight`, counted, from sums relative to `e^max`; the empty result if the weight is 0.
-pub(super) fn divided(machine: &mut Machine, sum: Vec<f64>, weight: f64, max: f64) -> Row {
+pub(super) fn divided(machine: &mut AccessCounter, sum: Vec<f64>, weight: f64, max: f64) -> PartialAttention {
     if weight == 0.0 {
-        return Row::identity(sum.len());
+        return PartialAttention::identity(sum.len());
     }
     machine.count_all(&[(Operation::Divide, sum.len())]);
-    Row::of_sums(sum, weight, max)
+    PartialAttention::of_sums(sum, weight, max)
 }
 
 /// Counts of a streamed algorithm: the scores' operations plus `operations` (products and sums among them). With
@@ -80,10 +80,10 @@ pub(super) fn streamed_formula(sizes: &Sizes, operations: &[(Operation, u64)]) -
     let Sizes { queries, keys, d, blocks, .. } = *sizes;
     let passes = queries.div_ceil(blocks.rows as u64);
     let accesses = [
-        (Tensor::Q, queries * d, 0),
-        (Tensor::K, passes * keys * d, 0),
-        (Tensor::V, passes * keys * d, 0),
-        (Tensor::O, 0, queries * d),
+        (MemoryTensor::Q, queries * d, 0),
+        (MemoryTensor::K, passes * keys * d, 0),
+        (MemoryTensor::V, passes * keys * d, 0),
+        (MemoryTensor::O, 0, queries * d),
         sizes.mask_reads(),
     ];
     let (multiply, add) = sizes.of_scores();

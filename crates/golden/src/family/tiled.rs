@@ -1,9 +1,9 @@
 //! FlashAttention in blocks with the loop order of 2022, and its accesses to slow memory.
 
-use super::counts::{Counts, Operation, Tensor};
-use super::machine::Machine;
+use super::counts::{Counts, MemoryTensor, Operation};
+use super::machine::AccessCounter;
 use super::problem::{Blocks, Counted, Problem, Sizes, elements, ranges};
-use super::row::{LogSum, Row};
+use super::row::{LogSum, PartialAttention};
 
 /// Block-tiled FlashAttention, Algorithm 1 of the 2022 paper. First O = 0, l = 0 and m = -inf are written. Then, for each block of keys j and each block of
 /// queries i, `Q_i`, `O_i`, `l_i` and `m_i` are read, and each row computes
@@ -21,35 +21,35 @@ use super::row::{LogSum, Row};
 pub fn tiled(problem: &Problem, blocks: Blocks) -> Counted {
     problem.check();
     let (d, queries) = (problem.d, problem.queries());
-    let mut machine = Machine::default();
-    let mut o = machine.create(Tensor::O, &vec![0.0; queries * d]);
-    let mut l = machine.create(Tensor::Sum, &vec![0.0; queries]);
-    let mut m = machine.create(Tensor::Max, &vec![f64::NEG_INFINITY; queries]);
+    let mut machine = AccessCounter::default();
+    let mut o = machine.create(MemoryTensor::O, &vec![0.0; queries * d]);
+    let mut l = machine.create(MemoryTensor::Sum, &vec![0.0; queries]);
+    let mut m = machine.create(MemoryTensor::Max, &vec![f64::NEG_INFINITY; queries]);
     for columns in ranges(problem.keys(), blocks.columns) {
-        let k = machine.load(Tensor::K, &problem.k[elements(&columns, d)]);
-        let v = machine.load(Tensor::V, &problem.v[elements(&columns, d)]);
+        let k = machine.load(MemoryTensor::K, &problem.k[elements(&columns, d)]);
+        let v = machine.load(MemoryTensor::V, &problem.v[elements(&columns, d)]);
         for rows in ranges(queries, blocks.rows) {
-            let q = machine.load(Tensor::Q, &problem.q[elements(&rows, d)]);
-            let mut o_i = machine.load(Tensor::O, &o[elements(&rows, d)]);
-            let mut l_i = machine.load(Tensor::Sum, &l[rows.clone()]);
-            let mut m_i = machine.load(Tensor::Max, &m[rows.clone()]);
+            let q = machine.load(MemoryTensor::Q, &problem.q[elements(&rows, d)]);
+            let mut o_i = machine.load(MemoryTensor::O, &o[elements(&rows, d)]);
+            let mut l_i = machine.load(MemoryTensor::Sum, &l[rows.clone()]);
+            let mut m_i = machine.load(MemoryTensor::Max, &m[rows.clone()]);
             let mut s = machine.allocate(rows.len() * columns.len());
             let mut product = machine.allocate(d);
             for (row, i) in rows.clone().enumerate() {
                 let s = &mut s[row * columns.len()..][..columns.len()];
                 problem.scores(&mut machine, (i, &q[row * d..][..d]), (columns.clone(), &k), s);
-                let state = State { o: &mut o_i[row * d..][..d], l: &mut l_i[row], m: &mut m_i[row] };
+                let state = TiledState { o: &mut o_i[row * d..][..d], l: &mut l_i[row], m: &mut m_i[row] };
                 state.update(&mut machine, s, &v, &mut product);
             }
-            machine.store(Tensor::O, &o_i, &mut o[elements(&rows, d)]);
-            machine.store(Tensor::Sum, &l_i, &mut l[rows.clone()]);
-            machine.store(Tensor::Max, &m_i, &mut m[rows]);
+            machine.store(MemoryTensor::O, &o_i, &mut o[elements(&rows, d)]);
+            machine.store(MemoryTensor::Sum, &l_i, &mut l[rows.clone()]);
+            machine.store(MemoryTensor::Max, &m_i, &mut m[rows]);
             [q, o_i, l_i, m_i, s, product].into_iter().for_each(|block| machine.release(block));
         }
         machine.release(k);
         machine.release(v);
     }
-    let row = |((o, &l), &m): ((&[f64], &f64), &f64)| Row {
+    let row = |((o, &l), &m): ((&[f64], &f64), &f64)| PartialAttention {
         o: o.to_vec(),
         lse: (l > 0.0).then(|| LogSum::of(m, l.ln())),
     };
@@ -58,15 +58,15 @@ pub fn tiled(problem: &Problem, blocks: Blocks) -> Counted {
 }
 
 /// Output, sum and maximum of one query while its block is in fast memory.
-struct State<'a> {
+struct TiledState<'a> {
     o: &'a mut [f64],
     l: &'a mut f64,
     m: &'a mut f64,
 }
 
-impl State<'_> {
+impl TiledState<'_> {
     /// Takes a block of scores, which it replaces by weights, and of values.
-    fn update(self, machine: &mut Machine, s: &mut [f64], v: &[f64], product: &mut [f64]) {
+    fn update(self, machine: &mut AccessCounter, s: &mut [f64], v: &[f64], product: &mut [f64]) {
         let m_block = machine.largest(s);
         if m_block == f64::NEG_INFINITY {
             return;
@@ -94,12 +94,12 @@ pub fn tiled_formula(sizes: &Sizes) -> Counts {
     let passes = sizes.blocks();
     let (multiply, add) = sizes.of_scores();
     let accesses = [
-        (Tensor::Q, passes * d, 0),
-        (Tensor::K, keys * d, 0),
-        (Tensor::V, keys * d, 0),
-        (Tensor::O, passes * d, (passes + queries) * d),
-        (Tensor::Sum, passes, passes + queries),
-        (Tensor::Max, passes, passes + queries),
+        (MemoryTensor::Q, passes * d, 0),
+        (MemoryTensor::K, keys * d, 0),
+        (MemoryTensor::V, keys * d, 0),
+        (MemoryTensor::O, passes * d, (passes + queries) * d),
+        (MemoryTensor::Sum, passes, passes + queries),
+        (MemoryTensor::Max, passes, passes + queries),
         sizes.mask_reads(),
     ];
     let operations = [

@@ -1,7 +1,7 @@
 //! Attention as sums of values and of weights, relative to the largest score.
 
 use super::monoid::Monoid;
-use super::row::Row;
+use super::row::PartialAttention;
 
 /// Sums of values and of weights, relative to the largest score:
 /// `(u_1, m_1) (u_2, m_2) = (e^(m_1 - m) u_1 + e^(m_2 - m) u_2, m)` with `m = max(m_1, m_2)`.
@@ -27,10 +27,10 @@ impl WeightedSum {
     }
 
     /// The attention result: `o = sum / weight`, `L = m + ln weight`.
-    pub fn row(&self) -> Row {
+    pub fn row(&self) -> PartialAttention {
         match self.max {
-            Some(max) => Row::of_sums(self.sum.clone(), self.weight, max),
-            None => Row::identity(self.sum.len()),
+            Some(max) => PartialAttention::of_sums(self.sum.clone(), self.weight, max),
+            None => PartialAttention::identity(self.sum.len()),
         }
     }
 }

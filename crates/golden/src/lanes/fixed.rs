@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::ops::{Add, BitAnd, BitXor, Mul, Shl, Shr, Sub};
 
 /// An integer type that holds every number of a step.
-pub(crate) trait Word:
+pub(crate) trait LaneInteger:
     Copy
     + Default
     + Send
@@ -31,7 +31,7 @@ pub(crate) trait Word:
     fn low(x: i64) -> Self;
 }
 
-impl Word for i32 {
+impl LaneInteger for i32 {
     const BITS: u32 = 32;
 
     fn low(x: i64) -> i32 {
@@ -39,7 +39,7 @@ impl Word for i32 {
     }
 }
 
-impl Word for i64 {
+impl LaneInteger for i64 {
     const BITS: u32 = 64;
 
     fn low(x: i64) -> i64 {
@@ -64,7 +64,7 @@ pub(super) struct FixedUpdate<W> {
     one: W,
 }
 
-impl<W: Word> FixedUpdate<W> {
+impl<W: LaneInteger> FixedUpdate<W> {
     #[inline(always)]
     pub(super) fn new(bits: LaneBits, BlendOp { u, upper, dither }: BlendOp) -> Self {
         let (below, places) = (bits.o - bits.v, dither_bits(bits));
@@ -104,7 +104,7 @@ pub(crate) struct FixedLanes<W> {
     words: PhantomData<W>,
 }
 
-impl<W: Word> FixedLanes<W> {
+impl<W: LaneInteger> FixedLanes<W> {
     pub(crate) fn new(formats: Formats, bits: LaneBits) -> Self {
         let cut = bits.o - fixed_result_bits(bits);
         FixedLanes { format: formats.v, output: Rounder::new(formats.o), bits, cut, words: PhantomData }
@@ -116,7 +116,7 @@ impl<W: Word> FixedLanes<W> {
     }
 }
 
-impl<W: Word + 'static> Lanes for FixedLanes<W> {
+impl<W: LaneInteger + 'static> Lanes for FixedLanes<W> {
     type Op = BlendOp;
     type Ending = FloatEnding;
     type Output = W;

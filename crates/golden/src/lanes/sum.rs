@@ -4,7 +4,7 @@
 //! floats is that of [`crate::dot`]: products are at least two bits shorter than the carrier.
 
 use super::Lanes;
-use super::fixed::Word;
+use super::fixed::LaneInteger;
 use crate::base2::Factor;
 use crate::carrier::Carrier;
 use crate::round::{Rounder, biased_exponent, decode, pow2};
@@ -69,7 +69,7 @@ pub(crate) struct SumLanes<C, W> {
     carrier: PhantomData<C>,
 }
 
-impl<C: Carrier, W: Word> SumLanes<C, W> {
+impl<C: Carrier, W: LaneInteger> SumLanes<C, W> {
     /// Accumulators have `lane.o` bits and `guard` more above them. A result uses `kept` bits from the leading one on; `middle` sets
     /// the last of these.
     pub(crate) fn new(formats: Formats, lane: LaneBits, guard: u32, (kept, middle): (u32, bool)) -> Self {
@@ -93,7 +93,7 @@ impl<C: Carrier, W: Word> SumLanes<C, W> {
 
 impl<C: Carrier + 'static, W> Lanes for SumLanes<C, W>
 where
-    W: Word + 'static + From<C::Integer> + std::ops::BitXor<Output = W>,
+    W: LaneInteger + 'static + From<C::Integer> + std::ops::BitXor<Output = W>,
 {
     type Op = SumOp;
     type Ending = Division;

@@ -4,7 +4,7 @@ use super::{Decision, FixedScore, KeyScore, Recurrence};
 use crate::base2::{Base2, Factor};
 use crate::lanes::{FloatEnding, FloatOp};
 use crate::round::{encode, parts, pow2};
-use crate::scalar::{Reduced, Scalar, reciprocal};
+use crate::scalar::{ReducedArgument, Scalar, reciprocal};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{Numerics, ReciprocalNumerics};
 
@@ -28,7 +28,7 @@ pub(crate) struct Exponential {
 }
 
 /// `2^-t` as a factor of `bits` significand bits.
-pub(crate) fn exponential_factor(base2: &Base2, r: Reduced, bits: u32) -> Exponential {
+pub(crate) fn exponential_factor(base2: &Base2, r: ReducedArgument, bits: u32) -> Exponential {
     let factor = base2.exp_factor(r, bits);
     Exponential {
         value: factor.value(),
@@ -101,7 +101,7 @@ impl Fa2 {
         self.shared.unwrap_or(self.scalar.format.precision())
     }
 
-    fn exponential(&self, r: Reduced) -> Exponential {
+    fn exponential(&self, r: ReducedArgument) -> Exponential {
         if let Some(bits) = self.shared {
             return exponential_factor(&self.base2, r, bits);
         }

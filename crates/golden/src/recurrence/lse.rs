@@ -4,7 +4,7 @@ use super::{Decision, FixedScore, KeyScore, Recurrence};
 use crate::base2::{Base2, Factor};
 use crate::lanes::{BlendOp, FloatEnding, FloatOp};
 use crate::round::encode;
-use crate::scalar::{Reduced, Scalar};
+use crate::scalar::{ReducedArgument, Scalar};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{BudgetNumerics, Numerics};
 
@@ -18,7 +18,7 @@ pub(crate) trait WeightForm: Clone + Send + Sync + 'static {
     fn first(&self) -> Self::Op;
 
     /// For a later key with this x: the factor as a step records it, and the operation. `argument` is x as the tables take it.
-    fn update(&self, base2: &Base2, x: i64, argument: Reduced) -> (u64, Self::Op);
+    fn update(&self, base2: &Base2, x: i64, argument: ReducedArgument) -> (u64, Self::Op);
 }
 
 /// A factor rounded to the weight's format, for float lanes.
@@ -32,7 +32,7 @@ impl WeightForm for RoundedWeight {
         FloatOp::First
     }
 
-    fn update(&self, base2: &Base2, x: i64, r: Reduced) -> (u64, FloatOp) {
+    fn update(&self, base2: &Base2, x: i64, r: ReducedArgument) -> (u64, FloatOp) {
         let RoundedWeight(scalar) = self;
         let u = scalar.round_integer(base2.sigmoid(r), -((base2.fraction() + r.k) as i32));
         let op = if x >= 0 { FloatOp::Complement(u) } else { FloatOp::Weight(u) };
@@ -51,7 +51,7 @@ impl WeightForm for FactorWeight {
         BlendOp { u: Factor::zero(self.0), upper: true, dither: 0 }
     }
 
-    fn update(&self, base2: &Base2, x: i64, r: Reduced) -> (u64, BlendOp) {
+    fn update(&self, base2: &Base2, x: i64, r: ReducedArgument) -> (u64, BlendOp) {
         let u = base2.sigmoid_factor(r, self.0);
         (u.record(), BlendOp { u, upper: x >= 0, dither: x as u64 })
     }
@@ -59,7 +59,7 @@ impl WeightForm for FactorWeight {
 
 /// The hold rule.
 #[derive(Clone)]
-enum Rule {
+enum LseHoldRule {
     Never,
     /// Holds keys whose x, with FL fraction bits, is at most this.
     Below(i64),
@@ -86,7 +86,7 @@ pub fn spent_after(spent: u64, floor: i64) -> u64 {
 
 /// The log-sum-exp L with FL fraction bits, and the units spent of the budget.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LogSum {
+pub(crate) struct LseState {
     l: i64,
     spent: u64,
 }
@@ -100,7 +100,7 @@ pub(crate) struct Lse<F> {
     state_bits: u32,
     /// Left shift from FS to FL fraction bits.
     align: u32,
-    hold: Rule,
+    hold: LseHoldRule,
     form: F,
 }
 
@@ -114,9 +114,9 @@ impl<F: WeightForm> Lse<F> {
             state_bits: n.state_bits(),
             align,
             hold: match (n.hold_threshold, n.budget) {
-                (Some(t), _) => Rule::Below(-((t << align) as i64)),
-                (None, Some(budget)) => Rule::Budget(budget),
-                (None, None) => Rule::Never,
+                (Some(t), _) => LseHoldRule::Below(-((t << align) as i64)),
+                (None, Some(budget)) => LseHoldRule::Budget(budget),
+                (None, None) => LseHoldRule::Never,
             },
             form,
         }
@@ -124,7 +124,7 @@ impl<F: WeightForm> Lse<F> {
 }
 
 impl<F: WeightForm> Recurrence for Lse<F> {
-    type State = LogSum;
+    type State = LseState;
     type Op = F::Op;
     type Ending = FloatEnding;
 
@@ -132,19 +132,19 @@ impl<F: WeightForm> Recurrence for Lse<F> {
         self.score.saturates(key)
     }
 
-    fn step(&self, state: Option<LogSum>, key: KeyScore) -> (LogSum, Decision<F::Op>) {
+    fn step(&self, state: Option<LseState>, key: KeyScore) -> (LseState, Decision<F::Op>) {
         let s = self.score.of(key);
         let score = s << self.align;
-        let Some(LogSum { l, mut spent }) = state else {
-            return (LogSum { l: score, spent: 0 }, Decision::load(s, 0, self.form.first()));
+        let Some(LseState { l, mut spent }) = state else {
+            return (LseState { l: score, spent: 0 }, Decision::load(s, 0, self.form.first()));
         };
         let x = score - l;
         match &self.hold {
-            Rule::Below(limit) if x <= *limit => return (LogSum { l, spent }, Decision::hold(s, x)),
-            Rule::Budget(budget) => {
+            LseHoldRule::Below(limit) if x <= *limit => return (LseState { l, spent }, Decision::hold(s, x)),
+            LseHoldRule::Budget(budget) => {
                 let floor = x >> self.state_fraction;
                 if let Some(spent) = spent_on(budget, spent, floor) {
-                    return (LogSum { l, spent }, Decision::hold(s, x));
+                    return (LseState { l, spent }, Decision::hold(s, x));
                 }
                 spent = spent_after(spent, floor);
             }
@@ -154,7 +154,7 @@ impl<F: WeightForm> Recurrence for Lse<F> {
         let upper = x >= 0;
         let (w, op) = self.form.update(&self.base2, x, argument);
         let grown = score.max(l) + self.base2.growth(argument, self.state_fraction);
-        (LogSum { l: grown, spent }, Decision::update(s, x, w, upper, op))
+        (LseState { l: grown, spent }, Decision::update(s, x, w, upper, op))
     }
 
     fn at(&self, x: i64) -> Option<(u64, i64)> {
@@ -163,23 +163,23 @@ impl<F: WeightForm> Recurrence for Lse<F> {
         Some((w, self.base2.growth(argument, self.state_fraction)))
     }
 
-    fn save(&self, state: LogSum) -> [u64; 2] {
+    fn save(&self, state: LseState) -> [u64; 2] {
         let room = match &self.hold {
-            Rule::Budget(budget) => (1 << budget.register) - state.spent,
+            LseHoldRule::Budget(budget) => (1 << budget.register) - state.spent,
             _ => 0,
         };
         [state.l as u64 & ones(self.state_bits), room]
     }
 
-    fn restore(&self, [l, room]: [u64; 2]) -> Option<LogSum> {
+    fn restore(&self, [l, room]: [u64; 2]) -> Option<LseState> {
         let spent = match &self.hold {
-            Rule::Budget(budget) => (1u64 << budget.register).saturating_sub(room),
+            LseHoldRule::Budget(budget) => (1u64 << budget.register).saturating_sub(room),
             _ => 0,
         };
-        Some(LogSum { l: signed(l, self.state_bits), spent })
+        Some(LseState { l: signed(l, self.state_bits), spent })
     }
 
-    fn ending(&self, _: Option<LogSum>) -> FloatEnding {
+    fn ending(&self, _: Option<LseState>) -> FloatEnding {
         FloatEnding::Round
     }
 }

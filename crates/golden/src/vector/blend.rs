@@ -2,13 +2,13 @@
 
 use super::block::{BlockCore, Outputs, TileWork};
 use super::fixed::BlendLanes;
-use super::layout::Layout;
+use super::layout::VectorLayout;
 use super::operands::{Convert, Decoder, Survey, convert};
 use super::weights::{WeightState, Weights};
 use crate::carrier::{Carrier, Constants};
 use crate::lanes::{FixedLanes, FloatEnding, Lanes};
 use crate::model::Model;
-use crate::operand::Operand;
+use crate::operand::OperandVectors;
 use crate::result::{PartialState, QueryResult};
 use crate::round::{biased_exponent, encode, pow2};
 use flashd_spec::config::Update;
@@ -113,11 +113,11 @@ impl BlockCore for Blending {
         self.operands(isa, v, exponent, values);
     }
 
-    fn overflow(&self, _: Operand, survey: &Survey, exponent: u64) -> Vec<bool> {
+    fn overflow(&self, _: OperandVectors, survey: &Survey, exponent: u64) -> Vec<bool> {
         self.overflow(survey, exponent)
     }
 
-    fn start(&self, layout: Layout) -> Box<BlendState> {
+    fn start(&self, layout: VectorLayout) -> Box<BlendState> {
         Box::new(BlendState { weights: self.weights.start(), o: Outputs::new(self.d, layout) })
     }
 
@@ -146,8 +146,8 @@ impl BlockCore for Blending {
     ) {
         self.weights.tile(isa, &mut state.weights, keys, watch, work);
         match state.o.layout {
-            Layout::Queries => isa.run(BlendValues::<false> { core: self, state, values }),
-            Layout::Elements => isa.run(BlendValues::<true> { core: self, state, values }),
+            VectorLayout::Queries => isa.run(BlendValues::<false> { core: self, state, values }),
+            VectorLayout::Elements => isa.run(BlendValues::<true> { core: self, state, values }),
         }
     }
 

@@ -3,11 +3,11 @@
 
 use super::TILE;
 use super::dot::Dots;
-use super::layout::Layout;
+use super::layout::VectorLayout;
 use super::operands::Survey;
-use super::watch::{Steps, Tally};
+use super::watch::{TileSteps, TileTally};
 use crate::block::Block;
-use crate::operand::{Operand, rows_of_piece};
+use crate::operand::{OperandVectors, rows_of_piece};
 use crate::parallel;
 use crate::result::{PartialState, QueryResult};
 use flashd_spec::isa::Isa;
@@ -15,16 +15,16 @@ use std::ops::Range;
 
 /// The values of a run, as its blocks read them.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
+pub(crate) struct BlockValueSource<'a> {
     pub(crate) isa: Isa,
     /// Encodings, `[keys, d]`.
-    pub(crate) v: Operand<'a>,
+    pub(crate) v: OperandVectors<'a>,
     pub(crate) d: usize,
     /// Exponent field that the values of fixed-point lanes are relative to.
     pub(crate) exponent: u64,
     /// Each block converts the values of a tile for itself. If false, all are converted before the first block.
     pub(crate) by_tile: bool,
-    pub(crate) layout: Layout,
+    pub(crate) layout: VectorLayout,
 }
 
 /// The steps of a core on a block of queries.
@@ -34,7 +34,7 @@ pub(crate) trait BlockCore: Sync {
     /// A value as the lanes take it.
     type Value: Copy + Default + Send + Sync;
 
-    /// Whether it has kernels for [`Layout::Elements`].
+    /// Whether it has kernels for [`VectorLayout::Elements`].
     fn takes_elements(&self) -> bool {
         false
     }
@@ -43,10 +43,10 @@ pub(crate) trait BlockCore: Sync {
     fn convert(&self, isa: Isa, v: &[u64], exponent: u64, values: &mut [Self::Value]);
 
     /// For each key, whether one of its values is too large for the exponent.
-    fn overflow(&self, v: Operand, survey: &Survey, exponent: u64) -> Vec<bool>;
+    fn overflow(&self, v: OperandVectors, survey: &Survey, exponent: u64) -> Vec<bool>;
 
     /// The state of a block before its first key.
-    fn start(&self, layout: Layout) -> Self::State;
+    fn start(&self, layout: VectorLayout) -> Self::State;
 
     /// Restores a query from a partial result, before its first key.
     fn restore(&self, state: &mut Self::State, query: usize, partial: &PartialState);
@@ -81,21 +81,21 @@ pub(crate) struct TileWork {
     pub(crate) overflow: Block<i32>,
     /// Queries that see a key in this tile whose score saturates, its bias apart; written by the core.
     pub(crate) saturated: Block<i32>,
-    pub(crate) tally: Tally,
-    pub(crate) watched: Steps,
+    pub(crate) tally: TileTally,
+    pub(crate) watched: TileSteps,
 }
 
 /// A [`BlockCore`] without its types.
-pub(crate) trait AnyCore: Sync {
+pub(crate) trait AnyBlockCore: Sync {
     /// See [`BlockCore::takes_elements`].
     fn takes_elements(&self) -> bool;
 
     /// See [`BlockCore::overflow`].
-    fn overflow(&self, v: Operand, survey: &Survey, exponent: u64) -> Vec<bool>;
+    fn overflow(&self, v: OperandVectors, survey: &Survey, exponent: u64) -> Vec<bool>;
 
     /// The core with the values of a run. Unless blocks convert them, it converts them here, on the threads of the
     /// current pool.
-    fn values<'a>(&'a self, source: Source<'a>) -> Box<dyn AnyValues + 'a>;
+    fn values<'a>(&'a self, source: BlockValueSource<'a>) -> Box<dyn AnyValues + 'a>;
 }
 
 /// A core with the values of a run.
@@ -115,17 +115,17 @@ pub(crate) trait AnyBlock {
     fn finish(&self, query: usize, result: &mut QueryResult);
 }
 
-impl<C: BlockCore> AnyCore for C {
+impl<C: BlockCore> AnyBlockCore for C {
     fn takes_elements(&self) -> bool {
         BlockCore::takes_elements(self)
     }
 
-    fn overflow(&self, v: Operand, survey: &Survey, exponent: u64) -> Vec<bool> {
+    fn overflow(&self, v: OperandVectors, survey: &Survey, exponent: u64) -> Vec<bool> {
         BlockCore::overflow(self, v, survey, exponent)
     }
 
-    fn values<'a>(&'a self, source: Source<'a>) -> Box<dyn AnyValues + 'a> {
-        let Source { isa, v, d, exponent, by_tile, .. } = source;
+    fn values<'a>(&'a self, source: BlockValueSource<'a>) -> Box<dyn AnyValues + 'a> {
+        let BlockValueSource { isa, v, d, exponent, by_tile, .. } = source;
         let mut all = Vec::new();
         if !by_tile {
             all = vec![C::Value::default(); v.len()];
@@ -135,28 +135,28 @@ impl<C: BlockCore> AnyCore for C {
                 self.convert(isa, v.rows(d, rows, &mut Vec::new()), exponent, values);
             });
         }
-        Box::new(Values { core: self, source, all })
+        Box::new(CoreValues { core: self, source, all })
     }
 }
 
-struct Values<'a, C: BlockCore> {
+struct CoreValues<'a, C: BlockCore> {
     core: &'a C,
-    source: Source<'a>,
+    source: BlockValueSource<'a>,
     /// All converted values; empty if blocks convert them.
     all: Vec<C::Value>,
 }
 
-impl<C: BlockCore> AnyValues for Values<'_, C> {
+impl<C: BlockCore> AnyValues for CoreValues<'_, C> {
     fn start(&self) -> Box<dyn AnyBlock + '_> {
         let state = self.core.start(self.source.layout);
         let tile =
             if self.source.by_tile { vec![C::Value::default(); TILE * self.source.d] } else { Vec::new() };
-        Box::new(Running { values: self, state, tile, words: Vec::new() })
+        Box::new(RunningBlock { values: self, state, tile, words: Vec::new() })
     }
 }
 
-struct Running<'a, C: BlockCore> {
-    values: &'a Values<'a, C>,
+struct RunningBlock<'a, C: BlockCore> {
+    values: &'a CoreValues<'a, C>,
     state: C::State,
     /// The converted values of a tile; empty if all are converted before.
     tile: Vec<C::Value>,
@@ -164,7 +164,7 @@ struct Running<'a, C: BlockCore> {
     words: Vec<u64>,
 }
 
-impl<C: BlockCore> AnyBlock for Running<'_, C> {
+impl<C: BlockCore> AnyBlock for RunningBlock<'_, C> {
     fn restore(&mut self, query: usize, partial: &PartialState) {
         self.values.core.restore(&mut self.state, query, partial);
     }
@@ -174,7 +174,8 @@ impl<C: BlockCore> AnyBlock for Running<'_, C> {
     }
 
     fn tile(&mut self, keys: Range<usize>, watch: bool, work: &mut TileWork) {
-        let Values { core, source: Source { isa, v, d, exponent, by_tile, .. }, all } = self.values;
+        let CoreValues { core, source: BlockValueSource { isa, v, d, exponent, by_tile, .. }, all } =
+            self.values;
         let elements = keys.start * d..keys.end * d;
         let values = if *by_tile {
             let values = &mut self.tile[..elements.len()];
@@ -187,7 +188,7 @@ impl<C: BlockCore> AnyBlock for Running<'_, C> {
     }
 
     fn finish(&self, query: usize, result: &mut QueryResult) {
-        let Source { d, exponent, .. } = self.values.source;
+        let BlockValueSource { d, exponent, .. } = self.values.source;
         result.o.reserve_exact(d);
         self.values.core.finish(&self.state, query, exponent, result);
     }
@@ -196,15 +197,15 @@ impl<C: BlockCore> AnyBlock for Running<'_, C> {
 /// One number for each accumulator of a block: the accumulator, or its exponent.
 pub(crate) struct Outputs<T> {
     pub(crate) vectors: Vec<Block<T>>,
-    pub(crate) layout: Layout,
+    pub(crate) layout: VectorLayout,
 }
 
 impl<T: Copy + Default> Outputs<T> {
-    /// Zeros for d elements of each query. With [`Layout::Elements`] there is one query, and d is a multiple of 16.
-    pub(crate) fn new(d: usize, layout: Layout) -> Self {
+    /// Zeros for d elements of each query. With [`VectorLayout::Elements`] there is one query, and d is a multiple of 16.
+    pub(crate) fn new(d: usize, layout: VectorLayout) -> Self {
         let vectors = match layout {
-            Layout::Queries => d,
-            Layout::Elements => d / crate::block::BLOCK,
+            VectorLayout::Queries => d,
+            VectorLayout::Elements => d / crate::block::BLOCK,
         };
         Outputs { vectors: vec![Block::default(); vectors], layout }
     }
@@ -212,8 +213,8 @@ impl<T: Copy + Default> Outputs<T> {
     /// The d numbers of a query.
     pub(crate) fn of(&self, query: usize) -> impl Iterator<Item = T> {
         let (lanes, first) = match self.layout {
-            Layout::Queries => (1, query),
-            Layout::Elements => (crate::block::BLOCK, 0),
+            VectorLayout::Queries => (1, query),
+            VectorLayout::Elements => (crate::block::BLOCK, 0),
         };
         self.vectors.iter().flat_map(move |vector| vector[first..first + lanes].iter().copied())
     }
@@ -221,8 +222,8 @@ impl<T: Copy + Default> Outputs<T> {
     /// [`Outputs::of`], mutable.
     pub(crate) fn of_mut(&mut self, query: usize) -> impl Iterator<Item = &mut T> {
         let (lanes, first) = match self.layout {
-            Layout::Queries => (1, query),
-            Layout::Elements => (crate::block::BLOCK, 0),
+            VectorLayout::Queries => (1, query),
+            VectorLayout::Elements => (crate::block::BLOCK, 0),
         };
         self.vectors.iter_mut().flat_map(move |vector| vector[first..first + lanes].iter_mut())
     }

@@ -1,13 +1,13 @@
 //! Cores without kernels: the model's recurrence and lanes, query by query, a tile of keys at a time.
 
 use super::block::{BlockCore, TileWork};
-use super::layout::Layout;
+use super::layout::VectorLayout;
 use super::operands::Survey;
-use super::task::{Task, VectorRun};
+use super::task::{RunTask, VectorRun};
 use crate::block::BLOCK;
 use crate::lanes::Lanes;
 use crate::model::{Model, Visit};
-use crate::operand::Operand;
+use crate::operand::OperandVectors;
 use crate::recurrence::Recurrence;
 use crate::result::{Action, PartialState, QueryResult, Step};
 use crate::round::encode;
@@ -15,12 +15,12 @@ use flashd_spec::format::Format;
 use flashd_spec::isa::{Isa, Kernel};
 
 /// A run that takes recurrence and lanes from [`Model`].
-pub(crate) struct ByQuery<'a>(pub(crate) Task<'a>);
+pub(crate) struct ByQuery<'a>(pub(crate) RunTask<'a>);
 
 impl Visit for ByQuery<'_> {
     type Output = VectorRun;
 
-    fn v(&self) -> Operand<'_> {
+    fn v(&self) -> OperandVectors<'_> {
         self.0.head.v
     }
 
@@ -34,11 +34,11 @@ impl Visit for ByQuery<'_> {
         L: Lanes,
     {
         let (format, d) = (self.0.numerics.formats.o, self.0.dv);
-        self.0.run(&Core { format, d, recurrence, lanes })
+        self.0.run(&QueryCore { format, d, recurrence, lanes })
     }
 }
 
-struct Core<'a, R, L> {
+struct QueryCore<'a, R, L> {
     /// Format of the results.
     format: Format,
     d: usize,
@@ -47,43 +47,47 @@ struct Core<'a, R, L> {
 }
 
 /// State of a block of queries.
-struct State<R: Recurrence, L: Lanes> {
+struct BlockState<R: Recurrence, L: Lanes> {
     states: [Option<R::State>; BLOCK],
     /// Accumulators, `[queries, d]`.
     o: Vec<L::Output>,
     saturated: [u64; BLOCK],
 }
 
-impl<R, L> BlockCore for Core<'_, R, L>
+impl<R, L> BlockCore for QueryCore<'_, R, L>
 where
     R: Recurrence<Op = L::Op, Ending = L::Ending>,
     L: Lanes,
 {
-    type State = State<R, L>;
+    type State = BlockState<R, L>;
     type Value = L::Value;
 
     fn convert(&self, _: Isa, v: &[u64], exponent: u64, values: &mut [L::Value]) {
         values.iter_mut().zip(v).for_each(|(value, &bits)| *value = self.lanes.value(bits, exponent).0);
     }
 
-    fn overflow(&self, v: Operand, _: &Survey, exponent: u64) -> Vec<bool> {
+    fn overflow(&self, v: OperandVectors, _: &Survey, exponent: u64) -> Vec<bool> {
         let over = |&bits: &u64| self.lanes.value(bits, exponent).1;
         let mut all = Vec::with_capacity(v.len() / self.d);
         v.pieces(|v| all.extend(v.chunks(self.d).map(|row| row.iter().any(over))));
         all
     }
 
-    fn start(&self, _: Layout) -> State<R, L> {
-        State { states: [None; BLOCK], o: vec![L::Output::default(); BLOCK * self.d], saturated: [0; BLOCK] }
+    fn start(&self, _: VectorLayout) -> BlockState<R, L> {
+        BlockState {
+            states: [None; BLOCK],
+            o: vec![L::Output::default(); BLOCK * self.d],
+            saturated: [0; BLOCK],
+        }
     }
 
-    fn restore(&self, state: &mut State<R, L>, query: usize, partial: &PartialState) {
+    fn restore(&self, state: &mut BlockState<R, L>, query: usize, partial: &PartialState) {
         state.states[query] = self.recurrence.restore(partial.scalars);
         let o = &mut state.o[query * self.d..(query + 1) * self.d];
         o.iter_mut().zip(&partial.o).for_each(|(o, &bits)| *o = self.lanes.accumulator(bits));
     }
 
-    fn save(&self, state: &State<R, L>, query: usize) -> PartialState {
+    fn save(&self, state: &BlockState<R, L>, query: usize) -> PartialState {
         let o = &state.o[query * self.d..(query + 1) * self.d];
         PartialState {
             scalars: state.states[query].map_or([0; 2], |state| self.recurrence.save(state)),
@@ -94,16 +98,16 @@ where
     fn tile(
         &self,
         isa: Isa,
-        state: &mut State<R, L>,
+        state: &mut BlockState<R, L>,
         values: &[L::Value],
         _: usize,
         watch: bool,
         work: &mut TileWork,
     ) {
-        isa.run(Tile::<R, L> { core: self, state, values, watch, work });
+        isa.run(QueryTile::<R, L> { core: self, state, values, watch, work });
     }
 
-    fn finish(&self, state: &State<R, L>, query: usize, exponent: u64, result: &mut QueryResult) {
+    fn finish(&self, state: &BlockState<R, L>, query: usize, exponent: u64, result: &mut QueryResult) {
         let ending = self.recurrence.ending(state.states[query]);
         result.saturated += state.saturated[query];
         for &o in &state.o[query * self.d..(query + 1) * self.d] {
@@ -114,15 +118,15 @@ where
     }
 }
 
-struct Tile<'a, R: Recurrence, L: Lanes> {
-    core: &'a Core<'a, R, L>,
-    state: &'a mut State<R, L>,
+struct QueryTile<'a, R: Recurrence, L: Lanes> {
+    core: &'a QueryCore<'a, R, L>,
+    state: &'a mut BlockState<R, L>,
     values: &'a [L::Value],
     watch: bool,
     work: &'a mut TileWork,
 }
 
-impl<R, L> Kernel for Tile<'_, R, L>
+impl<R, L> Kernel for QueryTile<'_, R, L>
 where
     R: Recurrence<Op = L::Op, Ending = L::Ending>,
     L: Lanes,
@@ -131,7 +135,7 @@ where
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Tile { core, state, values, watch, work } = self;
+        let QueryTile { core, state, values, watch, work } = self;
         let d = core.d;
         for query in 0..BLOCK {
             let o = &mut state.o[query * d..(query + 1) * d];

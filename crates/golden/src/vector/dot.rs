@@ -4,12 +4,12 @@
 //! they are, key by key.
 
 use super::TILE;
-use super::layout::Layout;
+use super::layout::VectorLayout;
 use super::operands::{Convert, Decoder, Extent, convert, convert_rows};
 use crate::block::{BLOCK, Block, BlockDot, DotUnit, transpose};
 use crate::carrier::{Carrier, Carriers, Constants, Integer};
 use crate::dot::{dot_unit, exponent, sums_fit_i32, term_limits};
-use crate::operand::Operand;
+use crate::operand::OperandVectors;
 use crate::recurrence::KeyScore;
 use crate::round::{decode, pow2};
 use crate::rows::tail_words;
@@ -59,7 +59,7 @@ pub(crate) enum Unit<'a> {
         d: usize,
         scaled: Scaled,
         /// Encodings of the keys.
-        k: Operand<'a>,
+        k: OperandVectors<'a>,
         /// The keys as [`Scaled`] converts them; empty where blocks convert them.
         all: Vec<f32>,
     },
@@ -74,7 +74,7 @@ pub(crate) enum Unit<'a> {
 pub(crate) struct Tiles<'a> {
     n: &'a Numerics,
     d: usize,
-    k: Operand<'a>,
+    k: OperandVectors<'a>,
 }
 
 impl<'a> Unit<'a> {
@@ -84,7 +84,7 @@ impl<'a> Unit<'a> {
         isa: Isa,
         n: &'a Numerics,
         d: usize,
-        (q, k): (&[u64], Operand<'a>),
+        (q, k): (&[u64], OperandVectors<'a>),
         [q_extent, k_extent]: [Extent; 2],
         by_tile: bool,
     ) -> Unit<'a> {
@@ -96,18 +96,20 @@ impl<'a> Unit<'a> {
             return Unit::Narrow { decoder, d, scaled, k, all };
         }
         match k {
-            Operand::Source { .. } if by_tile => Unit::Tiles(Tiles { n, d, k }),
+            OperandVectors::Source { .. } if by_tile => Unit::Tiles(Tiles { n, d, k }),
             _ => Unit::Other(dot_unit(n, d, q, &k.whole(), Carriers::Fastest)),
         }
     }
 
     /// The unit with the queries of a block.
-    pub(crate) fn block<'b>(&'b self, queries: &[u64], layout: Layout) -> BlockUnit<'b> {
+    pub(crate) fn block<'b>(&'b self, queries: &[u64], layout: VectorLayout) -> BlockUnit<'b> {
         match self {
             Unit::Narrow { decoder, d, scaled, k, all } => {
                 let queries = match layout {
-                    Layout::Queries => Queries::Several(transpose(*d, queries, |q| decoder.of(q))),
-                    Layout::Elements => Queries::One(queries.iter().map(|&q| decoder.of(q)).collect()),
+                    VectorLayout::Queries => BlockQueries::Several(transpose(*d, queries, |q| decoder.of(q))),
+                    VectorLayout::Elements => {
+                        BlockQueries::One(queries.iter().map(|&q| decoder.of(q)).collect())
+                    }
                 };
                 let tile = if all.is_empty() { vec![0.0; TILE * d] } else { Vec::new() };
                 BlockUnit::Narrow { d: *d, scaled, k: *k, all, tile, words: Vec::new(), queries }
@@ -154,13 +156,13 @@ pub(crate) enum BlockUnit<'a> {
     Narrow {
         d: usize,
         scaled: &'a Scaled,
-        k: Operand<'a>,
+        k: OperandVectors<'a>,
         all: &'a [f32],
         /// The converted keys of a tile; empty if `all` has them.
         tile: Vec<f32>,
         /// The encodings of a tile, if they are made on demand.
         words: Vec<u64>,
-        queries: Queries,
+        queries: BlockQueries,
     },
     Other(Box<dyn BlockDot + 'a>),
     Tiles {
@@ -171,7 +173,7 @@ pub(crate) enum BlockUnit<'a> {
 }
 
 /// The queries of a block.
-pub(crate) enum Queries {
+pub(crate) enum BlockQueries {
     /// One vector for each element j, with element j of every query.
     Several(Vec<Block<f32>>),
     /// The elements of the only query.
@@ -194,8 +196,8 @@ impl BlockUnit<'_> {
                     &*tile
                 };
                 match queries {
-                    Queries::Several(queries) => isa.run(Fused { d, k, queries, sums }),
-                    Queries::One(query) => isa.run(FusedOne { d, k, query, sums }),
+                    BlockQueries::Several(queries) => isa.run(FusedDots { d, k, queries, sums }),
+                    BlockQueries::One(query) => isa.run(FusedOne { d, k, query, sums }),
                 }
             }
             BlockUnit::Other(unit) => {
@@ -230,14 +232,14 @@ fn term<const FMA: bool>(q: f32, k: f32) -> i32 {
     sum.to_bits() as i32
 }
 
-struct Fused<'a> {
+struct FusedDots<'a> {
     d: usize,
     k: &'a [f32],
     queries: &'a [Block<f32>],
     sums: &'a mut [Block<i32>],
 }
 
-impl Fused<'_> {
+impl FusedDots<'_> {
     #[inline(always)]
     fn together<const KEYS: usize, const FMA: bool>(
         d: usize,
@@ -265,12 +267,12 @@ impl Fused<'_> {
     }
 }
 
-impl Kernel for Fused<'_> {
+impl Kernel for FusedDots<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Fused { d, k, queries, sums } = self;
+        let FusedDots { d, k, queries, sums } = self;
         let mut rest = sums.len();
         let mut at = 0;
         while rest >= TOGETHER {

@@ -1,7 +1,7 @@
 //! FlashAttention-2's recurrence for all queries of a block: [`crate::recurrence::Fa2`] in 32- and 64-bit lanes.
 
 use super::block::TileWork;
-use super::table::{Factors, Lookup, Rounding};
+use super::table::{FactorTable, Lookup, ShiftRounding};
 use super::watch::{Masks, Step as Watched};
 use crate::base2::{Base2, Factor};
 use crate::block::{BLOCK, Block};
@@ -16,7 +16,7 @@ const FARTHEST: i32 = 61;
 
 /// Rounds an exponential to a format.
 #[derive(Clone, Copy)]
-struct Rounded {
+struct RoundedExp {
     format: Format,
     precision: i32,
     least: i32,
@@ -24,7 +24,7 @@ struct Rounded {
     fraction: i32,
 }
 
-impl Rounded {
+impl RoundedExp {
     /// `value 2^-(B + k)` rounded to nearest, ties to even, as `(m, shift)` for `m 2^-shift`.
     #[inline(always)]
     fn of(&self, value: i32, k: i32) -> (i32, i32) {
@@ -47,16 +47,16 @@ impl Rounded {
 
 /// The form of the exponential that enters the lanes.
 #[derive(Clone, Copy)]
-enum Form {
-    Factor { factors: Factors, bits: i32 },
-    Rounded(Rounded),
+enum ExpForm {
+    Factor { factors: FactorTable, bits: i32 },
+    Rounded(RoundedExp),
 }
 
 /// FA2's scalar path: from scores to maximum, sum and the exponentials that scale output or value.
 pub(crate) struct SoftmaxLanes {
     exp: Lookup,
-    form: Form,
-    reduce: Rounding,
+    form: ExpForm,
+    reduce: ShiftRounding,
     /// Distances from here on saturate the tables' argument; shifted to the tables' fraction, they still fit a lane.
     most: i32,
     value_fraction: u32,
@@ -71,13 +71,13 @@ pub(crate) struct SoftmaxLanes {
 
 /// Maximum and sum of the queries of a block, and which of them have seen a key.
 #[derive(Clone, Copy)]
-pub(crate) struct State {
+pub(crate) struct Fa2State {
     m: Block<i32>,
     l: Block<i64>,
     begun: Block<i32>,
 }
 
-impl State {
+impl Fa2State {
     /// The queries that have not met a key.
     #[inline(always)]
     pub(crate) fn idle(&self) -> Block<i32> {
@@ -87,7 +87,7 @@ impl State {
 
 /// A step in the lanes, for each query of a block. The exponential is `m 2^-shift`.
 #[derive(Clone, Copy)]
-pub(crate) struct Scale {
+pub(crate) struct Rescale {
     pub(crate) m: Block<i32>,
     pub(crate) shift: Block<i32>,
     /// -1: the maximum moved, and the exponential scales the output. 0: it scales the value.
@@ -95,9 +95,9 @@ pub(crate) struct Scale {
     pub(crate) first: Block<i32>,
 }
 
-impl Scale {
-    pub(crate) const NOTHING: Scale =
-        Scale { m: [0; BLOCK], shift: [0; BLOCK], moved: [0; BLOCK], first: [0; BLOCK] };
+impl Rescale {
+    pub(crate) const NOTHING: Rescale =
+        Rescale { m: [0; BLOCK], shift: [0; BLOCK], moved: [0; BLOCK], first: [0; BLOCK] };
 }
 
 impl SoftmaxLanes {
@@ -116,8 +116,8 @@ impl SoftmaxLanes {
         Some(SoftmaxLanes {
             exp: Lookup::new(&n.exp.exp)?,
             form: match shared {
-                true => Form::Factor { factors: Factors::new(&base2, bits), bits: bits as i32 },
-                false => Form::Rounded(Rounded {
+                true => ExpForm::Factor { factors: FactorTable::new(&base2, bits), bits: bits as i32 },
+                false => ExpForm::Rounded(RoundedExp {
                     format: n.weight,
                     precision: n.weight.precision() as i32,
                     least: n.weight.min_exponent(),
@@ -125,7 +125,7 @@ impl SoftmaxLanes {
                     fraction: b as i32,
                 }),
             },
-            reduce: Rounding::new(places),
+            reduce: ShiftRounding::new(places),
             most: (1 << 30) >> (-places).max(0),
             value_fraction: b,
             offset_mask: (1 << b) - 1,
@@ -141,17 +141,17 @@ impl SoftmaxLanes {
         .filter(|_| fits)
     }
 
-    pub(crate) fn start(&self) -> State {
-        State { m: [0; BLOCK], l: [0; BLOCK], begun: [0; BLOCK] }
+    pub(crate) fn start(&self) -> Fa2State {
+        Fa2State { m: [0; BLOCK], l: [0; BLOCK], begun: [0; BLOCK] }
     }
 
     /// A query's state as [`crate::recurrence::Fa2`] keeps it.
-    pub(crate) fn state(state: &State, query: usize) -> Sum {
+    pub(crate) fn state(state: &Fa2State, query: usize) -> Sum {
         Sum { m: state.m[query].into(), l: state.l[query] as u64 }
     }
 
     /// Restores a query from a state of [`crate::recurrence::Fa2`].
-    pub(crate) fn restore(state: &mut State, query: usize, sum: Sum) {
+    pub(crate) fn restore(state: &mut Fa2State, query: usize, sum: Sum) {
         (state.m[query], state.l[query], state.begun[query]) = (sum.m as i32, sum.l as i64, -1);
     }
 
@@ -159,19 +159,19 @@ impl SoftmaxLanes {
     #[inline(always)]
     pub(crate) fn tile<const WATCH: bool>(
         &self,
-        state: &mut State,
+        state: &mut Fa2State,
         scores: &[Block<i32>],
-        scales: &mut [Scale],
+        scales: &mut [Rescale],
         work: &mut TileWork,
     ) {
         match self.form {
-            Form::Factor { factors, bits } => {
+            ExpForm::Factor { factors, bits } => {
                 self.keys::<WATCH>(state, scores, scales, work, |value, k| {
                     let (m, right) = factors.of(value, k);
                     (m, right + bits - 1)
                 });
             }
-            Form::Rounded(rounded) => {
+            ExpForm::Rounded(rounded) => {
                 self.keys::<WATCH>(state, scores, scales, work, |value, k| rounded.of(value, k));
             }
         }
@@ -180,9 +180,9 @@ impl SoftmaxLanes {
     #[inline(always)]
     fn keys<const WATCH: bool>(
         &self,
-        state: &mut State,
+        state: &mut Fa2State,
         scores: &[Block<i32>],
-        scales: &mut [Scale],
+        scales: &mut [Rescale],
         work: &mut TileWork,
         exponential: impl Fn(i32, i32) -> (i32, i32) + Copy,
     ) {
@@ -191,7 +191,7 @@ impl SoftmaxLanes {
         for (key, (scores, scale)) in scores.iter().zip(scales).enumerate() {
             // Copies, so that the compiler knows that nothing overlaps.
             let (scores, seen) = (*scores, work.seen[key]);
-            let (mut next, mut tally, mut step, mut read) = (own, work.tally, Scale::NOTHING, [0; BLOCK]);
+            let (mut next, mut tally, mut step, mut read) = (own, work.tally, Rescale::NOTHING, [0; BLOCK]);
             for i in 0..BLOCK {
                 let (begun, old) = (own.begun[i], own.m[i]);
                 let x = scores[i] - old;
@@ -241,10 +241,10 @@ impl SoftmaxLanes {
     /// The exponential as [`Watched::w`] records it.
     fn record(&self, m: i32, shift: i32) -> u64 {
         match self.form {
-            Form::Factor { bits, .. } => {
+            ExpForm::Factor { bits, .. } => {
                 Factor { m: m as u64, bits: bits as u32, right: (shift + 1 - bits) as u32 }.record()
             }
-            Form::Rounded(rounded) => encode(rounded.format, f64::from(m) * pow2(-shift)),
+            ExpForm::Rounded(rounded) => encode(rounded.format, f64::from(m) * pow2(-shift)),
         }
     }
 }

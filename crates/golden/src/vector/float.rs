@@ -10,8 +10,8 @@
 //!   shortcut.
 
 use super::block::{lane, row, value};
-use super::fa2::Scale;
-use super::rounding::{Quick, Rounding};
+use super::fa2::Rescale;
+use super::rounding::{Quick, StepRounding};
 use crate::block::{BLOCK, Block};
 use crate::lanes::{FloatLanes, FloatOp, Lanes};
 use crate::round::{Rounder, pow2};
@@ -36,15 +36,15 @@ const SAFE_SHIFT: i32 = 70;
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct FloatStep {
-    scale: Scale,
+    scale: Rescale,
     e: Block<f32>,
     read: Block<i32>,
-    kind: Kind,
+    kind: KernelKind,
 }
 
 /// How a kernel computes a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum KernelKind {
     /// Every query either scales the value or has not met a key.
     Values,
     /// Some query holds, does not see the key, scales its output or takes its first key.
@@ -55,12 +55,18 @@ enum Kind {
 
 impl FloatStep {
     pub(crate) const NOTHING: FloatStep =
-        FloatStep { scale: Scale::NOTHING, e: [0.0; BLOCK], read: [0; BLOCK], kind: Kind::Reference };
+        FloatStep { scale: Rescale::NOTHING, e: [0.0; BLOCK], read: [0; BLOCK], kind: KernelKind::Reference };
 
     /// Converts a step to the numbers that the kernel uses, and adds its shifts to `reach`. `idle`: -1 for queries that
     /// have not met a key; their accumulators do not matter.
     #[inline(always)]
-    pub(crate) fn prepare(&mut self, scale: &Scale, read: &Block<i32>, idle: &Block<i32>, reach: &mut Reach) {
+    pub(crate) fn prepare(
+        &mut self,
+        scale: &Rescale,
+        read: &Block<i32>,
+        idle: &Block<i32>,
+        reach: &mut Reach,
+    ) {
         self.scale = *scale;
         self.read = *read;
         let (mut all, mut other, mut longest) = (-1, 0, 0);
@@ -77,11 +83,11 @@ impl FloatStep {
             reach.values[i] = reach.values[i].max(shift & !moved);
         }
         self.kind = match (longest > LONGEST_SHIFT, all == -1 && other == 0) {
-            (true, _) => Kind::Reference,
-            (_, true) => Kind::Values,
-            _ => Kind::Mixed,
+            (true, _) => KernelKind::Reference,
+            (_, true) => KernelKind::Values,
+            _ => KernelKind::Mixed,
         };
-        reach.reference |= self.kind == Kind::Reference;
+        reach.reference |= self.kind == KernelKind::Reference;
     }
 }
 
@@ -111,7 +117,7 @@ impl Reach {
 }
 
 /// FA2's float lanes. `FLUSH`: accumulator and product flush subnormals.
-pub(crate) struct Scaling<const FLUSH: bool> {
+pub(crate) struct ScalingLanes<const FLUSH: bool> {
     pub(crate) reference: FloatLanes<f32, FLUSH>,
     product: Rounder<f32>,
     sum: Rounder<f32>,
@@ -124,9 +130,9 @@ pub(crate) struct Scaling<const FLUSH: bool> {
     load: bool,
 }
 
-impl<const FLUSH: bool> Scaling<FLUSH> {
+impl<const FLUSH: bool> ScalingLanes<FLUSH> {
     pub(crate) fn new(formats: Formats, accumulator: Format, product: Format, load: bool) -> Self {
-        Scaling {
+        ScalingLanes {
             reference: FloatLanes::new(formats, accumulator, product),
             product: Rounder::new(product),
             sum: Rounder::new(accumulator),
@@ -226,7 +232,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
     ) -> (Block<u32>, Block<u32>) {
         let (product, sum) = (self.quick_product, self.quick_sum);
         let round = |quick: Quick, x: f32| if FLUSH { quick.normal(x) } else { quick.gradual(x) };
-        let rounding = Rounding {
+        let rounding = StepRounding {
             dropped: sum.dropped(),
             product: |x| round(product, x),
             sum: |x| (round(sum, x), false),
@@ -278,7 +284,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
     ) {
         let (product, sum, quick, largest) = (self.product, self.sum, self.quick_sum, self.largest);
         let quick_product = self.quick_product;
-        let rounding = Rounding {
+        let rounding = StepRounding {
             dropped: quick.dropped(),
             product: |x| if FLUSH { product.round_as::<true>(x) } else { quick_product.gradual(x) },
             sum: |x| match FLUSH {
@@ -294,10 +300,10 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         for (step, values) in steps.iter().zip(values) {
             let values = row::<_, N, ELEMENTS>(values, start);
             let (mut next, mut bad) = (work, [0; BLOCK]);
-            if step.kind != Kind::Reference {
+            if step.kind != KernelKind::Reference {
                 self.step::<N, false, ELEMENTS>(step, values, &mut next, &rounding, &mut bad);
             }
-            if step.kind == Kind::Reference || bad.iter().fold(0, |any, &bad| any | bad) != 0 {
+            if step.kind == KernelKind::Reference || bad.iter().fold(0, |any, &bad| any | bad) != 0 {
                 self.by_reference::<N, ELEMENTS>(step, values, &mut work, saturated);
             } else {
                 work = next;
@@ -314,10 +320,10 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         step: &FloatStep,
         values: &[f32],
         work: &mut [Block<f32>; N],
-        rounding: &Rounding<impl Fn(f32) -> f32, impl Fn(f32) -> (f32, bool)>,
+        rounding: &StepRounding<impl Fn(f32) -> f32, impl Fn(f32) -> (f32, bool)>,
         bad: &mut Block<u32>,
     ) {
-        if step.kind == Kind::Values {
+        if step.kind == KernelKind::Values {
             let operands = |_, o, v| (v, o);
             return rounding.step::<N, ODD, ELEMENTS>(&step.e, values, work, bad, operands, |_, _, _, r| r);
         }

@@ -1,7 +1,7 @@
 //! FLASH-D's recurrence on the log-sum-exp for all queries of a block: [`crate::recurrence::Lse`] in 32-bit lanes.
 
 use super::block::TileWork;
-use super::table::{Factors, Lookup};
+use super::table::{FactorTable, Lookup};
 use super::watch::Masks;
 use crate::base2::Base2;
 use crate::block::{BLOCK, Block};
@@ -11,7 +11,7 @@ use flashd_spec::numerics::{BudgetNumerics, Numerics};
 
 /// The hold rule, as in [`crate::recurrence::Lse`].
 #[derive(Clone, Copy)]
-enum Rule {
+enum LaneHoldRule {
     Never,
     Below(i32),
     Budget(BudgetNumerics),
@@ -24,7 +24,7 @@ const REACH: i64 = 1 << 30;
 pub(crate) struct LseLanes {
     sigmoid: Lookup,
     growth: Lookup,
-    factors: Factors,
+    factors: FactorTable,
     value_fraction: u32,
     offset_mask: i32,
     state_fraction: u32,
@@ -36,14 +36,14 @@ pub(crate) struct LseLanes {
     /// Left shift from the fraction bits of the tables to one more than the state has.
     growth_left: u32,
     largest: i32,
-    rule: Rule,
+    rule: LaneHoldRule,
     /// Bits of a factor's significand.
     bits: u32,
 }
 
 /// Log-sum-exp and spent budget of the queries of a block, and which of them have seen a key.
 #[derive(Clone, Copy)]
-pub(crate) struct State {
+pub(crate) struct LseLanesState {
     l: Block<i64>,
     spent: Block<i32>,
     begun: Block<i32>,
@@ -74,14 +74,14 @@ impl LseLanes {
         let align = n.state_fraction - n.score_fraction;
         let growth = n.exp.log2p1.c0_bits() + (n.state_fraction + 1).saturating_sub(b);
         let rule = match (n.hold_threshold, n.budget) {
-            (Some(t), _) => Rule::Below(-i32::try_from(t << align).ok()?),
-            (None, Some(budget)) => Rule::Budget(budget),
-            (None, None) => Rule::Never,
+            (Some(t), _) => LaneHoldRule::Below(-i32::try_from(t << align).ok()?),
+            (None, Some(budget)) => LaneHoldRule::Budget(budget),
+            (None, None) => LaneHoldRule::Never,
         };
         // Beyond REACH the tables' argument saturates, and every hold rule holds or keeps.
         let holds = match rule {
-            Rule::Below(limit) => limit > -REACH as i32,
-            Rule::Never | Rule::Budget(_) => true,
+            LaneHoldRule::Below(limit) => limit > -REACH as i32,
+            LaneHoldRule::Never | LaneHoldRule::Budget(_) => true,
         };
         let fits = holds
             && n.state_fraction >= b
@@ -91,7 +91,7 @@ impl LseLanes {
         Some(LseLanes {
             sigmoid: Lookup::new(&n.exp.sigmoid)?,
             growth: Lookup::new(&n.exp.log2p1)?,
-            factors: Factors::new(&base2, bits),
+            factors: FactorTable::new(&base2, bits),
             value_fraction: b,
             offset_mask: (1 << b) - 1,
             state_fraction: n.state_fraction,
@@ -106,24 +106,24 @@ impl LseLanes {
         .filter(|_| fits)
     }
 
-    pub(crate) fn start(&self) -> State {
-        State { l: [0; BLOCK], spent: [0; BLOCK], begun: [0; BLOCK] }
+    pub(crate) fn start(&self) -> LseLanesState {
+        LseLanesState { l: [0; BLOCK], spent: [0; BLOCK], begun: [0; BLOCK] }
     }
 
     /// Restores a query, as [`crate::recurrence::Recurrence::restore`] does.
-    pub(crate) fn restore(&self, state: &mut State, query: usize, [l, room]: [u64; 2]) {
+    pub(crate) fn restore(&self, state: &mut LseLanesState, query: usize, [l, room]: [u64; 2]) {
         state.l[query] = signed(l, self.state_bits);
         state.spent[query] = match self.rule {
-            Rule::Budget(budget) => (1u64 << budget.register).saturating_sub(room) as i32,
+            LaneHoldRule::Budget(budget) => (1u64 << budget.register).saturating_sub(room) as i32,
             _ => 0,
         };
         state.begun[query] = -1;
     }
 
     /// The state of a query that has seen a key, as [`crate::recurrence::Recurrence::save`] encodes it.
-    pub(crate) fn save(&self, state: &State, query: usize) -> [u64; 2] {
+    pub(crate) fn save(&self, state: &LseLanesState, query: usize) -> [u64; 2] {
         let room = match self.rule {
-            Rule::Budget(budget) => (1u64 << budget.register) - state.spent[query] as u64,
+            LaneHoldRule::Budget(budget) => (1u64 << budget.register) - state.spent[query] as u64,
             _ => 0,
         };
         [state.l[query] as u64 & ones(self.state_bits), room]
@@ -133,17 +133,17 @@ impl LseLanes {
     #[inline(always)]
     pub(crate) fn tile<const WATCH: bool>(
         &self,
-        state: &mut State,
+        state: &mut LseLanesState,
         scores: &[Block<i32>],
         blends: &mut [Blend],
         work: &mut TileWork,
     ) {
         match self.rule {
-            Rule::Never => self.keys::<WATCH>(state, scores, blends, work, |_, spent| (0, spent)),
-            Rule::Below(limit) => {
+            LaneHoldRule::Never => self.keys::<WATCH>(state, scores, blends, work, |_, spent| (0, spent)),
+            LaneHoldRule::Below(limit) => {
                 self.keys::<WATCH>(state, scores, blends, work, |x, spent| (lane(x <= limit), spent));
             }
-            Rule::Budget(budget) => {
+            LaneHoldRule::Budget(budget) => {
                 let fraction = self.state_fraction;
                 self.keys::<WATCH>(state, scores, blends, work, |x, spent| {
                     within(budget, x >> (fraction & 31), spent)
@@ -155,7 +155,7 @@ impl LseLanes {
     #[inline(always)]
     fn keys<const WATCH: bool>(
         &self,
-        state: &mut State,
+        state: &mut LseLanesState,
         scores: &[Block<i32>],
         blends: &mut [Blend],
         work: &mut TileWork,

@@ -18,7 +18,7 @@
 //! Each block of queries reads K and V once. The run converts K once and V once for each `v_exponent`. If it has at
 //! most three blocks, each block converts them for itself, tile by tile.
 //!
-//! Keys and values may be made when they are read ([`crate::Source`]): then blocks that convert for themselves keep none of them.
+//! Keys and values may be made when they are read ([`crate::VectorSource`]): then blocks that convert for themselves keep none of them.
 //!
 //! Memory, besides the operands as given: 4 bytes for each element of K and 4 for each of V, unless blocks convert; 8
 //! and 8 where the carrier is f64; 8 for V where lanes have exponents. Each thread needs about `256 d + 60,000` bytes,
@@ -54,7 +54,7 @@ pub use flashd_spec::isa::Isa;
 pub use operands::{Convert, Decoder, Extent, Survey, convert_all};
 pub use plain::plain_attention;
 pub use run::VectorModel;
-pub use table::{Factors, Lookup};
+pub use table::{FactorTable, Lookup};
 pub use task::VectorRun;
 pub use watch::{Monitor, StepCounts, StepUnits, Watch};
 

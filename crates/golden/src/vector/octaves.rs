@@ -1,7 +1,7 @@
 //! The recurrence of FA2 `ranged` for all queries of a block: [`crate::recurrence::LogReference`] in 32-bit lanes.
 
 use super::block::TileWork;
-use super::table::{Factors, Lookup, Rounding};
+use super::table::{FactorTable, Lookup, ShiftRounding};
 use super::watch::Masks;
 use crate::base2::{Base2, Factor};
 use crate::block::{BLOCK, Block};
@@ -16,9 +16,9 @@ const FARTHEST: i32 = 30;
 pub(crate) struct OctaveLanes {
     reference: LogReference,
     exp: Lookup,
-    factors: Factors,
+    factors: FactorTable,
     /// From the fraction bits of a score to the table's.
-    reduce: Rounding,
+    reduce: ShiftRounding,
     value_fraction: u32,
     offset_mask: i32,
     largest: i32,
@@ -34,7 +34,7 @@ pub(crate) struct OctaveLanes {
 
 /// Reference and sum of the queries of a block, and which of them have seen a key.
 #[derive(Clone, Copy)]
-pub(crate) struct State {
+pub(crate) struct OctaveState {
     r: Block<i32>,
     l: Block<i32>,
     begun: Block<i32>,
@@ -70,8 +70,8 @@ impl OctaveLanes {
         Some(OctaveLanes {
             reference: LogReference::new(n),
             exp: Lookup::new(&n.exp.exp)?,
-            factors: Factors::new(&base2, bits),
-            reduce: Rounding::new(n.score_fraction as i32 - b as i32),
+            factors: FactorTable::new(&base2, bits),
+            reduce: ShiftRounding::new(n.score_fraction as i32 - b as i32),
             value_fraction: b,
             offset_mask: (1 << b) - 1,
             farthest: (largest >> b.saturating_sub(n.score_fraction)) + 1,
@@ -83,26 +83,26 @@ impl OctaveLanes {
         })
     }
 
-    pub(crate) fn start(&self) -> State {
-        State { r: [0; BLOCK], l: [0; BLOCK], begun: [0; BLOCK] }
+    pub(crate) fn start(&self) -> OctaveState {
+        OctaveState { r: [0; BLOCK], l: [0; BLOCK], begun: [0; BLOCK] }
     }
 
-    fn octaves(state: &State, query: usize) -> Octaves {
+    fn octaves(state: &OctaveState, query: usize) -> Octaves {
         Octaves { reference: state.r[query].into(), l: state.l[query] as u64 }
     }
 
-    pub(crate) fn restore(&self, state: &mut State, query: usize, partial: &PartialState) {
+    pub(crate) fn restore(&self, state: &mut OctaveState, query: usize, partial: &PartialState) {
         if let Some(Octaves { reference, l }) = self.reference.restore(partial.scalars) {
             (state.r[query], state.l[query], state.begun[query]) = (reference as i32, l as i32, -1);
         }
     }
 
-    pub(crate) fn save(&self, state: &State, query: usize) -> [u64; 2] {
+    pub(crate) fn save(&self, state: &OctaveState, query: usize) -> [u64; 2] {
         self.reference.save(Self::octaves(state, query))
     }
 
     /// The division that ends a query that has seen a key.
-    pub(crate) fn ending(&self, state: &State, query: usize) -> <LogReference as Recurrence>::Ending {
+    pub(crate) fn ending(&self, state: &OctaveState, query: usize) -> <LogReference as Recurrence>::Ending {
         self.reference.ending(Some(Self::octaves(state, query)))
     }
 
@@ -110,7 +110,7 @@ impl OctaveLanes {
     #[inline(always)]
     pub(crate) fn tile<const WATCH: bool>(
         &self,
-        state: &mut State,
+        state: &mut OctaveState,
         scores: &[Block<i32>],
         additions: &mut [Addition],
         work: &mut TileWork,

@@ -1,7 +1,7 @@
 //! Converts encodings to the numbers that kernels compute with.
 
 use crate::block::{BLOCK, Block};
-use crate::operand::{Operand, rows_of_piece};
+use crate::operand::{OperandVectors, rows_of_piece};
 use crate::parallel;
 use crate::round::{biased_exponent, pow2};
 use crate::rows::Special;
@@ -24,11 +24,11 @@ pub(crate) fn convert<C: Convert>(isa: Isa, bits: &[u64], by: &C, numbers: &mut 
 
 /// Converts encodings on the threads of the current rayon pool.
 pub fn convert_all<C: Convert>(isa: Isa, bits: &[u64], by: &C) -> Vec<C::Number> {
-    convert_rows(isa, Operand::Words(bits), 1, by)
+    convert_rows(isa, OperandVectors::Words(bits), 1, by)
 }
 
 /// [`convert_all`] of vectors of d words.
-pub(crate) fn convert_rows<C: Convert>(isa: Isa, bits: Operand, d: usize, by: &C) -> Vec<C::Number> {
+pub(crate) fn convert_rows<C: Convert>(isa: Isa, bits: OperandVectors, d: usize, by: &C) -> Vec<C::Number> {
     let mut numbers = vec![C::Number::default(); bits.len()];
     let together = rows_of_piece(d);
     parallel::fill(&mut numbers, together * d, &|number, numbers| {
@@ -177,7 +177,7 @@ impl Survey {
         format: Format,
         tail: usize,
         d: usize,
-        bits: Operand,
+        bits: OperandVectors,
         known: Special,
     ) -> Survey {
         let own = |special: Vec<bool>| (special.contains(&true), special);
@@ -193,14 +193,19 @@ impl Survey {
     }
 
     /// Surveys vectors of d encodings on the threads of the current pool.
-    pub fn of_encodings<'a>(isa: Isa, format: Format, d: usize, bits: impl Into<Operand<'a>>) -> Survey {
+    pub fn of_encodings<'a>(
+        isa: Isa,
+        format: Format,
+        d: usize,
+        bits: impl Into<OperandVectors<'a>>,
+    ) -> Survey {
         let bits = bits.into();
-        let mut rows = vec![Row::default(); bits.len() / d];
+        let mut rows = vec![RowMagnitudes::default(); bits.len() / d];
         let together = rows_of_piece(d);
         parallel::fill(&mut rows, together, &|number, rows| {
             let mut buffer = Vec::new();
             let bits = bits.rows(d, number * together..number * together + rows.len(), &mut buffer);
-            isa.run(Rows { format, d, rows, bits });
+            isa.run(OperandRows { format, d, rows, bits });
         });
         let most = format.max_finite() as u32;
         let special: Vec<bool> = rows.iter().map(|row| row.top > most).collect();
@@ -225,25 +230,25 @@ impl Survey {
 /// Magnitudes of a vector: the largest of all (`top`), and the largest (0 if there is none) and the smallest of those
 /// that are neither zero nor special.
 #[derive(Clone, Copy, Default)]
-struct Row {
+struct RowMagnitudes {
     top: u32,
     largest: u32,
     smallest: u32,
 }
 
-struct Rows<'a> {
+struct OperandRows<'a> {
     format: Format,
     d: usize,
-    rows: &'a mut [Row],
+    rows: &'a mut [RowMagnitudes],
     bits: &'a [u64],
 }
 
-impl Kernel for Rows<'_> {
+impl Kernel for OperandRows<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Rows { format, d, rows, bits } = self;
+        let OperandRows { format, d, rows, bits } = self;
         // Encodings have at most 32 bits.
         let (magnitude, most) = (Magnitude::new(format), format.max_finite() as u32);
         let least = format.min_positive() as u32;
@@ -267,7 +272,7 @@ impl Kernel for Rows<'_> {
             let fold = |lanes: Block<u32>, by: fn(u32, u32) -> u32| lanes.into_iter().reduce(by).unwrap_or(0);
             let folded = [fold(top, u32::max), fold(largest, u32::max), fold(smallest, u32::min)];
             let [top, largest, smallest] = rest.iter().fold(folded, |all, &bits| look(all, bits));
-            *row = Row { top, largest, smallest };
+            *row = RowMagnitudes { top, largest, smallest };
         }
     }
 }

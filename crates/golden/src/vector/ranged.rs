@@ -1,7 +1,7 @@
 //! FLASH-D's ranged lanes for all queries of a block: [`crate::lanes::RangedLanes`] in 32-bit lanes.
 //!
 //! A step aligns value and accumulator, and then goes on as in [`super::fixed`]. In most tiles most elements need less
-//! work ([`Course`]).
+//! work ([`ExponentChange`]).
 //!
 //! A value is kept as t, twice its significand, minus one if it is negative. Rounding half away from zero is then a sum
 //! and a shift: `v = floor((t + 2^right) / 2^(right + 1))`.
@@ -22,7 +22,7 @@ const PIECE: usize = 8;
 
 /// Changes of the exponents of a vector of accumulators in a tile; the least work first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Course {
+enum ExponentChange {
     /// None of them moves, and all lanes that read a value align it by the same shift. Values are aligned once for all
     /// lanes, and the rest is as in fixed point.
     #[default]
@@ -150,7 +150,7 @@ pub(crate) struct RangeSurvey {
     /// For each element, the exponent of its accumulators if all have the same; otherwise any number.
     levels: Vec<i32>,
     /// The course of each vector of accumulators.
-    courses: Vec<Course>,
+    courses: Vec<ExponentChange>,
     /// Operands aligned to `levels`, a row for each step.
     aligned: Vec<i32>,
 }
@@ -161,7 +161,7 @@ impl RangeSurvey {
         RangeSurvey {
             tops: vec![0; d],
             levels: vec![0; d],
-            courses: vec![Course::Common; vectors],
+            courses: vec![ExponentChange::Common; vectors],
             aligned: vec![0; TILE * d],
         }
     }
@@ -179,7 +179,7 @@ impl RangeSurvey {
             }
         }
         if loads.iter().fold(0, |any, &load| any | load) != 0 {
-            self.courses.fill(Course::Moves);
+            self.courses.fill(ExponentChange::Moves);
             return;
         }
         self.tops.fill(0);
@@ -195,7 +195,7 @@ impl RangeSurvey {
                 for (i, exponent) in exponents.iter().enumerate() {
                     moves |= i32::from(self.tops[n * BLOCK + i] > *exponent);
                 }
-                *course = if moves != 0 { Course::Moves } else { Course::Common };
+                *course = if moves != 0 { ExponentChange::Moves } else { ExponentChange::Common };
             } else {
                 let (mut low, mut high) = (i32::MAX, 0);
                 for (exponent, read) in exponents.iter().zip(&reads) {
@@ -204,9 +204,9 @@ impl RangeSurvey {
                 }
                 self.levels[n] = high;
                 *course = match (self.tops[n] > low, low == high) {
-                    (true, _) => Course::Moves,
-                    (_, true) => Course::Common,
-                    _ => Course::Still,
+                    (true, _) => ExponentChange::Moves,
+                    (_, true) => ExponentChange::Common,
+                    _ => ExponentChange::Still,
                 };
             }
         }
@@ -256,7 +256,7 @@ impl RangeLanes {
     ) {
         survey.look::<ELEMENTS>(&tile, exponents);
         // Surveying every piece again pays if many vectors move.
-        let moving = survey.courses.iter().filter(|&&course| course == Course::Moves).count();
+        let moving = survey.courses.iter().filter(|&&course| course == ExponentChange::Moves).count();
         let whole = moving * 8 <= survey.courses.len();
         let piece = if whole { TILE } else { PIECE };
         let pieces = tile.steps.chunks(piece).zip(tile.ranges.chunks(piece)).zip(tile.values.chunks(piece));
@@ -280,7 +280,7 @@ impl RangeLanes {
     ) {
         let RangeSurvey { levels, courses, aligned, .. } = survey;
         let mut common = [&[][..]; TILE];
-        if courses.contains(&Course::Common) {
+        if courses.contains(&ExponentChange::Common) {
             for (values, aligned) in tile.values.iter().zip(aligned.chunks_exact_mut(levels.len())) {
                 for ((aligned, value), level) in aligned.iter_mut().zip(*values).zip(&*levels) {
                     *aligned = self.operand(value.t, level - value.exponent);
@@ -295,7 +295,8 @@ impl RangeLanes {
         let mut start = 0;
         while start < o.len() {
             let left = &courses[start..];
-            let all_common = |courses: &[Course]| courses.iter().all(|&course| course == Course::Common);
+            let all_common =
+                |courses: &[ExponentChange]| courses.iter().all(|&course| course == ExponentChange::Common);
             let count = match left.len() {
                 TOGETHER.. if all_common(&left[..TOGETHER]) => TOGETHER,
                 FEW.. => FEW,
@@ -304,15 +305,17 @@ impl RangeLanes {
             let course = left[..count].iter().max().copied().unwrap_or_default();
             let (o, e) = (&mut o[start..start + count], &mut exponents[start..start + count]);
             match (course, count) {
-                (Course::Common, TOGETHER) => {
+                (ExponentChange::Common, TOGETHER) => {
                     self.blend.some::<TOGETHER, ELEMENTS>(tile.steps, common, start, o);
                 }
-                (Course::Common, FEW) => self.blend.some::<FEW, ELEMENTS>(tile.steps, common, start, o),
-                (Course::Common, _) => self.blend.some::<1, ELEMENTS>(tile.steps, common, start, o),
-                (Course::Still, FEW) => self.some::<FEW, false, ELEMENTS>(&tile, start, o, e),
-                (Course::Still, _) => self.some::<1, false, ELEMENTS>(&tile, start, o, e),
-                (Course::Moves, FEW) => self.some::<FEW, true, ELEMENTS>(&tile, start, o, e),
-                (Course::Moves, _) => self.some::<1, true, ELEMENTS>(&tile, start, o, e),
+                (ExponentChange::Common, FEW) => {
+                    self.blend.some::<FEW, ELEMENTS>(tile.steps, common, start, o)
+                }
+                (ExponentChange::Common, _) => self.blend.some::<1, ELEMENTS>(tile.steps, common, start, o),
+                (ExponentChange::Still, FEW) => self.some::<FEW, false, ELEMENTS>(&tile, start, o, e),
+                (ExponentChange::Still, _) => self.some::<1, false, ELEMENTS>(&tile, start, o, e),
+                (ExponentChange::Moves, FEW) => self.some::<FEW, true, ELEMENTS>(&tile, start, o, e),
+                (ExponentChange::Moves, _) => self.some::<1, true, ELEMENTS>(&tile, start, o, e),
             }
             start += count;
         }

@@ -2,13 +2,13 @@
 
 use super::TILE;
 use super::block::{BlockCore, Outputs, TileWork};
-use super::layout::Layout;
+use super::layout::VectorLayout;
 use super::operands::{Convert, Survey, convert};
 use super::ranged::{RangeLanes, RangeOperands, RangeStep, RangeSurvey, RangeTile, RangeValue};
 use super::weights::{WeightState, Weights};
 use crate::lanes::{FixedLanes, FloatEnding, Lanes, Ranged, RangedLanes};
 use crate::model::Model;
-use crate::operand::Operand;
+use crate::operand::OperandVectors;
 use crate::result::{PartialState, QueryResult};
 use crate::round::encode;
 use flashd_spec::config::Update;
@@ -80,11 +80,11 @@ impl BlockCore for Ranging {
         convert(isa, v, &self.operands, values);
     }
 
-    fn overflow(&self, v: Operand, _: &Survey, _: u64) -> Vec<bool> {
+    fn overflow(&self, v: OperandVectors, _: &Survey, _: u64) -> Vec<bool> {
         vec![false; v.len() / self.d]
     }
 
-    fn start(&self, layout: Layout) -> Box<RangeState> {
+    fn start(&self, layout: VectorLayout) -> Box<RangeState> {
         let o = Outputs::new(self.d, layout);
         Box::new(RangeState {
             weights: self.weights.start(),
@@ -122,8 +122,8 @@ impl BlockCore for Ranging {
     ) {
         self.weights.tile(isa, &mut state.weights, keys, watch, work);
         match state.o.layout {
-            Layout::Queries => isa.run(RangeValues::<false> { core: self, state, values, work }),
-            Layout::Elements => isa.run(RangeValues::<true> { core: self, state, values, work }),
+            VectorLayout::Queries => isa.run(RangeValues::<false> { core: self, state, values, work }),
+            VectorLayout::Elements => isa.run(RangeValues::<true> { core: self, state, values, work }),
         }
     }
 

@@ -48,14 +48,14 @@ impl Quick {
 }
 
 /// The roundings of a step. `product` rounds the product; `sum` rounds the sum and says whether it saturates.
-pub(crate) struct Rounding<P, S> {
+pub(crate) struct StepRounding<P, S> {
     /// Significand bits of f32 beyond the accumulator's.
     pub(crate) dropped: u32,
     pub(crate) product: P,
     pub(crate) sum: S,
 }
 
-impl<P: Fn(f32) -> f32, S: Fn(f32) -> (f32, bool)> Rounding<P, S> {
+impl<P: Fn(f32) -> f32, S: Fn(f32) -> (f32, bool)> StepRounding<P, S> {
     /// One step on N vectors: `o = result(query, o, v, r)`, r being the rounded `scaled e + added`, where `operands`
     /// gives `(scaled, added)`. With `ODD`, the sum rounds to odd first; otherwise `bad` is set in lanes where that
     /// would matter or the sum saturates.

@@ -5,13 +5,13 @@ use super::operands::{Extent, Survey};
 use super::ranging::Ranging;
 use super::scale::ScalingCore;
 use super::summing::Summing;
-use super::task::{SMALL, Task, VectorRun, both};
+use super::task::{RunTask, SMALL, VectorRun, both};
 use super::watch::Monitor;
 use super::{Path, by_query};
 use crate::carrier::Carriers;
-use crate::head::{Head, Prepared};
+use crate::head::{Head, PreparedHead};
 use crate::model::Model;
-use crate::operand::Operand;
+use crate::operand::OperandVectors;
 use crate::rows::tail_words;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::isa::Isa;
@@ -91,7 +91,7 @@ impl VectorModel {
         head.prepared(config, numerics, |prepared| self.run_prepared(prepared, monitor))
     }
 
-    fn run_prepared(&self, Prepared { head, special }: Prepared, monitor: Monitor) -> VectorRun {
+    fn run_prepared(&self, PreparedHead { head, special }: PreparedHead, monitor: Monitor) -> VectorRun {
         let (numerics, config) = (self.model.numerics(), self.model.config());
         let Head { q, k, v, restored, .. } = head;
         let (tail, partial, formats) = (tail_words(numerics), config.partial, numerics.formats);
@@ -99,7 +99,7 @@ impl VectorModel {
         let small = q.len() + k.len() + v.len() <= SMALL;
         let [q_special, k_special, v_special] = special;
         let survey = |format, tail, d, bits, special| Survey::of(self.isa, format, tail, d, bits, special);
-        let q_operand = Operand::Words(q);
+        let q_operand = OperandVectors::Words(q);
         let (q_survey, (k_survey, v_survey)) = both(
             small,
             || survey(formats.q, tail, dk, q_operand, q_special),
@@ -113,7 +113,7 @@ impl VectorModel {
         );
         let surveys = [q_survey, k_survey, v_survey];
         let values = surveys[2].extent;
-        let task = Task { isa: self.isa, numerics, dk, dv, partial, head, monitor, surveys };
+        let task = RunTask { isa: self.isa, numerics, dk, dv, partial, head, monitor, surveys };
         if !self.one_by_one {
             if let Some(core) = Blending::new(&self.model) {
                 return task.run(&core);

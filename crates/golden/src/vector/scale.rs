@@ -2,15 +2,15 @@
 
 use super::TILE;
 use super::block::{BlockCore, Outputs, TileWork};
-use super::fa2::{Scale, SoftmaxLanes, State};
-use super::float::{FloatStep, Reach, Scaling};
-use super::layout::Layout;
+use super::fa2::{Fa2State, Rescale, SoftmaxLanes};
+use super::float::{FloatStep, Reach, ScalingLanes};
+use super::layout::VectorLayout;
 use super::operands::{Convert, Decoder, Extent, Survey, convert};
 use super::score::ScoreLanes;
 use crate::block::{BLOCK, Block};
 use crate::lanes::Lanes;
 use crate::model::{Model, fits_f32};
-use crate::operand::Operand;
+use crate::operand::OperandVectors;
 use crate::recurrence::{Fa2, Recurrence};
 use crate::result::{PartialState, QueryResult};
 use crate::round::{decode, encode};
@@ -24,7 +24,7 @@ pub(crate) struct ScalingCore<const FLUSH: bool> {
     d: usize,
     score: ScoreLanes,
     softmax: SoftmaxLanes,
-    lanes: Scaling<FLUSH>,
+    lanes: ScalingLanes<FLUSH>,
     reference: Fa2,
     decoder: Decoder,
     /// All nonzero values are large enough for products that do not underflow.
@@ -53,7 +53,7 @@ impl<const FLUSH: bool> ScalingCore<FLUSH> {
         if flushes != FLUSH || !fits_f32(n.formats.v, n.accumulator, longest, || values.largest, restored) {
             return None;
         }
-        let lanes = Scaling::new(n.formats, n.accumulator, n.product, shared);
+        let lanes = ScalingLanes::new(n.formats, n.accumulator, n.product, shared);
         let safe_values = values.largest == 0 || lanes.has_safe_values(decode(n.formats.v, values.smallest));
         Some(ScalingCore {
             format: n.formats.o,
@@ -70,11 +70,11 @@ impl<const FLUSH: bool> ScalingCore<FLUSH> {
 
 /// State of a block of queries.
 pub(crate) struct ScaleState {
-    state: State,
+    state: Fa2State,
     o: Outputs<f32>,
     saturated: Block<u64>,
     scores: [Block<i32>; TILE],
-    scales: [Scale; TILE],
+    scales: [Rescale; TILE],
     steps: [FloatStep; TILE],
     /// Keys that a query reads, in order: `steps[i]` is that of key `read[i]`.
     read: Vec<usize>,
@@ -105,17 +105,17 @@ impl<const FLUSH: bool> BlockCore for ScalingCore<FLUSH> {
         convert(isa, v, &FloatValue(self.decoder), values);
     }
 
-    fn overflow(&self, v: Operand, _: &Survey, _: u64) -> Vec<bool> {
+    fn overflow(&self, v: OperandVectors, _: &Survey, _: u64) -> Vec<bool> {
         vec![false; v.len() / self.d]
     }
 
-    fn start(&self, layout: Layout) -> Box<ScaleState> {
+    fn start(&self, layout: VectorLayout) -> Box<ScaleState> {
         Box::new(ScaleState {
             state: self.softmax.start(),
             o: Outputs::new(self.d, layout),
             saturated: [0; BLOCK],
             scores: [[0; BLOCK]; TILE],
-            scales: [Scale::NOTHING; TILE],
+            scales: [Rescale::NOTHING; TILE],
             steps: [FloatStep::NOTHING; TILE],
             read: Vec::with_capacity(TILE),
             reach: Reach::NOTHING,
@@ -153,8 +153,8 @@ impl<const FLUSH: bool> BlockCore for ScalingCore<FLUSH> {
             isa.run(ScaleTile::<FLUSH, false> { core: self, state, keys, work });
         }
         match state.o.layout {
-            Layout::Queries => isa.run(ScaleValues::<FLUSH, false> { core: self, state, values }),
-            Layout::Elements => isa.run(ScaleValues::<FLUSH, true> { core: self, state, values }),
+            VectorLayout::Queries => isa.run(ScaleValues::<FLUSH, false> { core: self, state, values }),
+            VectorLayout::Elements => isa.run(ScaleValues::<FLUSH, true> { core: self, state, values }),
         }
     }
 

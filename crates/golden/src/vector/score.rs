@@ -3,7 +3,7 @@
 use super::TILE;
 use super::block::TileWork;
 use super::dot::Dots;
-use super::table::Rounding;
+use super::table::ShiftRounding;
 use crate::base2::Score;
 use crate::block::{BLOCK, Block};
 use crate::recurrence::FixedScore;
@@ -15,7 +15,7 @@ pub(crate) struct ScoreLanes {
     reference: FixedScore,
     natural_limit: i32,
     limit: i32,
-    guard: Rounding,
+    guard: ShiftRounding,
     /// Half of the last place that the product with `log2(e)` keeps, and its right shift.
     half: i64,
     places: u32,
@@ -34,7 +34,7 @@ impl ScoreLanes {
             // Sums of terms are below 2^31.
             natural_limit: i32::try_from(natural_limit).unwrap_or(i32::MAX),
             limit: limit as i32,
-            guard: Rounding::new(n.dot_guard as i32),
+            guard: ShiftRounding::new(n.dot_guard as i32),
             half: 1 << (places - 1),
             places: places as u32,
             cap: CapUnit::new(n),

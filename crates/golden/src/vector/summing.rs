@@ -2,8 +2,8 @@
 
 use super::TILE;
 use super::block::{BlockCore, Outputs, TileWork};
-use super::layout::Layout;
-use super::octaves::{Addition, OctaveLanes, State};
+use super::layout::VectorLayout;
+use super::octaves::{Addition, OctaveLanes, OctaveState};
 use super::operands::{Survey, convert};
 use super::ranged::{RangeOperands, RangeValue};
 use super::ranged_sum::{RangedSums, SumStep};
@@ -11,7 +11,7 @@ use super::score::ScoreLanes;
 use crate::block::Block;
 use crate::lanes::{Lanes, Ranged, RangedSumLanes};
 use crate::model::Model;
-use crate::operand::Operand;
+use crate::operand::OperandVectors;
 use crate::result::{PartialState, QueryResult};
 use crate::round::encode;
 use flashd_spec::config::{Arithmetic, Design};
@@ -53,7 +53,7 @@ impl Summing {
 
 /// State of a block of queries.
 pub(crate) struct SumState {
-    state: State,
+    state: OctaveState,
     o: Outputs<i32>,
     exponents: Outputs<i32>,
     scores: [Block<i32>; TILE],
@@ -83,11 +83,11 @@ impl BlockCore for Summing {
         convert(isa, v, &self.operands, values);
     }
 
-    fn overflow(&self, v: Operand, _: &Survey, _: u64) -> Vec<bool> {
+    fn overflow(&self, v: OperandVectors, _: &Survey, _: u64) -> Vec<bool> {
         vec![false; v.len() / self.d]
     }
 
-    fn start(&self, layout: Layout) -> Box<SumState> {
+    fn start(&self, layout: VectorLayout) -> Box<SumState> {
         Box::new(SumState {
             state: self.octaves.start(),
             o: Outputs::new(self.d, layout),
@@ -130,8 +130,8 @@ impl BlockCore for Summing {
             isa.run(SumTile::<false> { core: self, state, keys, work });
         }
         match state.o.layout {
-            Layout::Queries => isa.run(SumValues::<false> { core: self, state, values }),
-            Layout::Elements => isa.run(SumValues::<true> { core: self, state, values }),
+            VectorLayout::Queries => isa.run(SumValues::<false> { core: self, state, values }),
+            VectorLayout::Elements => isa.run(SumValues::<true> { core: self, state, values }),
         }
     }
 

@@ -51,16 +51,16 @@ impl Lookup {
 
 /// Rounds `x 2^-places` to nearest, half up, for `places` known before the run; without a branch.
 #[derive(Clone, Copy)]
-pub(crate) struct Rounding {
+pub(crate) struct ShiftRounding {
     left: u32,
     half: i32,
     right: u32,
 }
 
-impl Rounding {
-    pub(crate) fn new(places: i32) -> Rounding {
+impl ShiftRounding {
+    pub(crate) fn new(places: i32) -> ShiftRounding {
         let right = places.max(0) as u32;
-        Rounding { left: (-places).max(0) as u32, half: (1 << right) >> 1, right }
+        ShiftRounding { left: (-places).max(0) as u32, half: (1 << right) >> 1, right }
     }
 
     #[inline(always)]
@@ -71,17 +71,17 @@ impl Rounding {
 
 /// Converts table values up to `2^fraction` to factors of `bits` significand bits.
 #[derive(Clone, Copy)]
-pub struct Factors {
+pub struct FactorTable {
     fraction: i32,
     bits: u32,
-    rounding: Rounding,
+    rounding: ShiftRounding,
 }
 
-impl Factors {
+impl FactorTable {
     /// The conversion for the tables of a core.
-    pub fn new(base2: &Base2, bits: u32) -> Factors {
+    pub fn new(base2: &Base2, bits: u32) -> FactorTable {
         let fraction = base2.fraction() as i32;
-        Factors { fraction, bits, rounding: Rounding::new(fraction + 1 - bits as i32) }
+        FactorTable { fraction, bits, rounding: ShiftRounding::new(fraction + 1 - bits as i32) }
     }
 
     /// [`crate::base2::Factor::new`] as `(m, right)`.

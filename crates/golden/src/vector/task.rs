@@ -1,12 +1,12 @@
 //! A run of a core: blocks of queries on the threads of the pool, tile after tile.
 
 use super::TILE;
-use super::block::{AnyCore, AnyValues, Source, TileWork};
+use super::block::{AnyBlockCore, AnyValues, BlockValueSource, TileWork};
 use super::dot::{Dots, Unit};
-use super::layout::Layout;
+use super::layout::VectorLayout;
 use super::operands::Survey;
-use super::watch::{Monitor, RESTORE, StepCounts, Steps, Tally};
-use crate::bias::{Bias, KeyBiases};
+use super::watch::{Monitor, RESTORE, StepCounts, TileSteps, TileTally};
+use crate::bias::{EncodedBias, KeyBiases};
 use crate::block::BLOCK;
 use crate::head::Head;
 use crate::parallel::{self, piece};
@@ -43,15 +43,15 @@ pub struct VectorRun {
 }
 
 /// The values of a run, for one `v_exponent`.
-struct Values<'a> {
+struct RunValues<'a> {
     operands: Box<dyn AnyValues + 'a>,
     overflow: Vec<bool>,
     any_overflow: bool,
-    layout: Layout,
+    layout: VectorLayout,
 }
 
 /// A run of a core that is chosen later.
-pub(crate) struct Task<'a> {
+pub(crate) struct RunTask<'a> {
     pub(crate) isa: Isa,
     pub(crate) numerics: &'a Numerics,
     pub(crate) dk: usize,
@@ -64,9 +64,9 @@ pub(crate) struct Task<'a> {
     pub(crate) surveys: [Survey; 3],
 }
 
-impl Task<'_> {
+impl RunTask<'_> {
     /// Runs all queries.
-    pub(crate) fn run(&self, core: &dyn AnyCore) -> VectorRun {
+    pub(crate) fn run(&self, core: &dyn AnyBlockCore) -> VectorRun {
         let Head { q, k, v, lengths, v_exponents, .. } = self.head;
         let [q_survey, k_survey, v_survey] = &self.surveys;
         let extents = [q_survey.extent, k_survey.extent];
@@ -82,13 +82,13 @@ impl Task<'_> {
             && self.dk.is_multiple_of(BLOCK)
             && self.dv.is_multiple_of(BLOCK)
             && core.takes_elements();
-        let layout = if alone { Layout::Elements } else { Layout::Queries };
+        let layout = if alone { VectorLayout::Elements } else { VectorLayout::Queries };
         let blocks: usize = groups.values().map(|queries| queries.len().div_ceil(BLOCK)).sum();
         let (isa, d, by_tile) = (self.isa, self.dv, blocks <= FEW_BLOCKS);
         let prepare = |exponent: u64| {
             let overflow = core.overflow(v, v_survey, exponent);
-            let operands = core.values(Source { isa, v, d, exponent, by_tile, layout });
-            Values { operands, any_overflow: overflow.contains(&true), overflow, layout }
+            let operands = core.values(BlockValueSource { isa, v, d, exponent, by_tile, layout });
+            RunValues { operands, any_overflow: overflow.contains(&true), overflow, layout }
         };
         // Both in one decision: for small tensors, waking threads costs more than the work.
         let (unit, mut first) = both(
@@ -126,7 +126,7 @@ impl Task<'_> {
             for (i, &query) in queries.iter().enumerate() {
                 // A caller need not have a bias for keys that a query does not see.
                 let seen = work.seen[place][i] != 0;
-                let bias = if seen { biases.of(query, key) } else { Bias::default() };
+                let bias = if seen { biases.of(query, key) } else { EncodedBias::default() };
                 work.dots.biases[place][i] = bias.score;
                 results[i].0.invalid |= bias.special;
                 results[i].0.score_saturated |= bias.saturated;
@@ -174,7 +174,7 @@ impl Task<'_> {
     /// Flags of Inf, NaN and values above the exponent among the keys of a tile that queries saw, and the values that they read.
     fn flag_operands(
         &self,
-        values: &Values,
+        values: &RunValues,
         keys: Range<usize>,
         work: &TileWork,
         results: &mut [(QueryResult, StepCounts)],
@@ -228,7 +228,7 @@ impl Task<'_> {
     }
 
     /// Runs the queries of one block.
-    fn block(&self, unit: &Unit, values: &Values, queries: &[usize]) -> Vec<(QueryResult, StepCounts)> {
+    fn block(&self, unit: &Unit, values: &RunValues, queries: &[usize]) -> Vec<(QueryResult, StepCounts)> {
         let q = self.head.q;
         let [q_survey, k_survey, v_survey] = &self.surveys;
         let operands: Vec<u64> =
@@ -241,8 +241,8 @@ impl Task<'_> {
             read: [[0; BLOCK]; TILE],
             overflow: [0; BLOCK],
             saturated: [0; BLOCK],
-            tally: Tally::default(),
-            watched: Steps::new(),
+            tally: TileTally::default(),
+            watched: TileSteps::new(),
         };
         let empty = QueryResult { empty: true, ..QueryResult::default() };
         let mut results = vec![(empty, StepCounts::default()); queries.len()];
@@ -262,7 +262,7 @@ impl Task<'_> {
         for start in (first..longest).step_by(TILE) {
             let keys = start..(start + TILE).min(longest);
             let whole = self.see(queries, &ranges, &keys, &mut work);
-            work.tally = Tally::default();
+            work.tally = TileTally::default();
             work.saturated = [0; BLOCK];
             dots.tile(self.isa, keys.clone(), &mut work.dots);
             if biases.any() {

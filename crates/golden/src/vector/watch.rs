@@ -56,7 +56,7 @@ impl StepCounts {
 
 /// Counts of a tile, for each query of a block.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Tally {
+pub(crate) struct TileTally {
     pub(crate) held: Block<i32>,
     pub(crate) loads: Block<i32>,
 }
@@ -75,7 +75,7 @@ pub struct Monitor<'a> {
 }
 
 /// The recorded steps of a tile, query by query.
-pub(crate) struct Steps {
+pub(crate) struct TileSteps {
     lanes: Box<[[Step; TILE]; BLOCK]>,
 }
 
@@ -85,9 +85,9 @@ const NOTHING: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Mas
 /// The step of a restore.
 pub(crate) const RESTORE: Step = Step { action: Action::Restore, ..NOTHING };
 
-impl Steps {
-    pub(crate) fn new() -> Steps {
-        Steps { lanes: Box::new([[NOTHING; TILE]; BLOCK]) }
+impl TileSteps {
+    pub(crate) fn new() -> TileSteps {
+        TileSteps { lanes: Box::new([[NOTHING; TILE]; BLOCK]) }
     }
 
     #[inline(always)]

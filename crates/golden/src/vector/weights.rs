@@ -3,7 +3,7 @@
 use super::TILE;
 use super::block::TileWork;
 use super::fixed::{BlendLanes, BlendStep};
-use super::lse::{Blend, LseLanes, State};
+use super::lse::{Blend, LseLanes, LseLanesState};
 use super::score::ScoreLanes;
 use crate::block::{BLOCK, Block};
 use crate::model::Model;
@@ -18,7 +18,7 @@ pub(crate) struct Weights {
 
 /// State of a block of queries before the lanes, and the steps of a tile.
 pub(crate) struct WeightState {
-    pub(crate) state: State,
+    pub(crate) state: LseLanesState,
     scores: [Block<i32>; TILE],
     pub(crate) blends: [Blend; TILE],
     pub(crate) steps: [BlendStep; TILE],
@@ -57,9 +57,9 @@ impl Weights {
         work: &mut TileWork,
     ) {
         if watch {
-            isa.run(Tile::<true> { weights: self, state, keys, work });
+            isa.run(WeightTile::<true> { weights: self, state, keys, work });
         } else {
-            isa.run(Tile::<false> { weights: self, state, keys, work });
+            isa.run(WeightTile::<false> { weights: self, state, keys, work });
         }
     }
 }
@@ -75,19 +75,19 @@ impl WeightState {
     }
 }
 
-struct Tile<'a, const WATCH: bool> {
+struct WeightTile<'a, const WATCH: bool> {
     weights: &'a Weights,
     state: &'a mut WeightState,
     keys: usize,
     work: &'a mut TileWork,
 }
 
-impl<const WATCH: bool> Kernel for Tile<'_, WATCH> {
+impl<const WATCH: bool> Kernel for WeightTile<'_, WATCH> {
     type Output = ();
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Tile { weights, state, keys, work } = self;
+        let WeightTile { weights, state, keys, work } = self;
         let WeightState { state, scores, blends, steps, read } = state;
         let (scores, blends) = (&mut scores[..keys], &mut blends[..keys]);
         weights.score.of(work, scores);

@@ -97,7 +97,7 @@ proptest! {
     ) {
         let (problem, blocks) = (head.problem(), Blocks { rows, columns });
         let sizes = Sizes::of(&problem, blocks);
-        let reference: Vec<Row> =
+        let reference: Vec<PartialAttention> =
             (0..problem.queries()).map(|i| safe_softmax(&problem.masked_scores(i), &head.v, head.d)).collect();
         let most = head.v.iter().fold(0f64, |most, v| most.max(v.abs()));
         for algorithm in ALGORITHMS {
@@ -210,7 +210,7 @@ fn a_mask_is_read_and_positions_are_not() {
     let masked = Problem { mask: Some(&zeros), ..plain };
     let blocks = Blocks { rows: 4, columns: 4 };
     for algorithm in ALGORITHMS {
-        let reads = |problem| algorithm.run(problem, blocks).unwrap().counts.reads(Tensor::Mask);
+        let reads = |problem| algorithm.run(problem, blocks).unwrap().counts.reads(MemoryTensor::Mask);
         assert_eq!((reads(&plain), reads(&masked)), (0, 16), "{}", algorithm.name);
     }
 }

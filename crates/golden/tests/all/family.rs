@@ -31,12 +31,12 @@ impl Case {
     }
 
     /// [`tiled`] on one query along the first axis, so that the scores are the keys' first elements.
-    fn tiled(&self, blocks: Blocks) -> Row {
+    fn tiled(&self, blocks: Blocks) -> PartialAttention {
         self.by(blocks, tiled)
     }
 
     /// The same for any algorithm in blocks.
-    fn by(&self, blocks: Blocks, algorithm: impl Fn(&Problem, Blocks) -> Counted) -> Row {
+    fn by(&self, blocks: Blocks, algorithm: impl Fn(&Problem, Blocks) -> Counted) -> PartialAttention {
         let (s, mask) = self.mask_apart();
         let axis = |x: &f64| std::iter::once(*x).chain(std::iter::repeat_n(0.0, self.d - 1));
         let (q, k): (Vec<f64>, Vec<f64>) = (axis(&1.0).collect(), s.iter().flat_map(axis).collect());
@@ -74,7 +74,7 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-fn assert_agrees(name: &str, row: &Row, reference: &Row, case: &Case) {
+fn assert_agrees(name: &str, row: &PartialAttention, reference: &PartialAttention, case: &Case) {
     let limit = 1e-12 * case.v.iter().fold(0f64, |m, v| m.max(v.abs()));
     assert_eq!(row.is_empty(), reference.is_empty(), "{name}");
     assert_eq!(row.o.len(), case.d, "{name}");
@@ -121,7 +121,7 @@ proptest! {
             lse_blocks(&finite, &mask, v, *d, block),
             case.tiled(Blocks { rows: 1, columns: block }),
             fold_padded(&case.keys(WeightedSum::of_key), *d).row(),
-            fold_padded(&case.keys(Row::of_key), *d),
+            fold_padded(&case.keys(PartialAttention::of_key), *d),
         ];
         for row in rows {
             prop_assert!(row.is_empty());
@@ -157,7 +157,7 @@ proptest! {
         ] {
             assert_agrees(name, &sum.row(), &reference, &case);
         }
-        let rows = case.keys(Row::of_key);
+        let rows = case.keys(PartialAttention::of_key);
         for (name, row) in [
             ("left merge", fold(&rows, d)),
             ("any merge", fold_bracketed(&rows, d, &mut splitter(&draws))),
@@ -181,7 +181,7 @@ proptest! {
                 let part = case.part(cut[0]..cut[1]);
                 attention(&part.s, &part.v, part.d)
             };
-            let mut parts: Vec<Row> = cuts.windows(2).map(part).collect();
+            let mut parts: Vec<PartialAttention> = cuts.windows(2).map(part).collect();
             assert_agrees("split", &fold(&parts, case.d), &reference, &case);
             parts.reverse();
             assert_agrees("reversed split", &fold_padded(&parts, case.d), &reference, &case);
@@ -191,7 +191,7 @@ proptest! {
     #[test]
     fn prefixes_are_causal_attention(case in cases()) {
         let sums = case.keys(WeightedSum::of_key);
-        let rows = case.keys(Row::of_key);
+        let rows = case.keys(PartialAttention::of_key);
         let serial = prefixes(&sums, case.d);
         let (parallel, merged) = (prefixes_parallel(&sums), prefixes_parallel(&rows));
         prop_assert_eq!(serial.len(), case.s.len());
@@ -212,9 +212,9 @@ proptest! {
             prop_assert_eq!(&sum.combine(&WeightedSum::identity(d)), &sum);
             prop_assert_eq!(&WeightedSum::identity(d).combine(&sum), &sum);
         }
-        for row in case.keys(Row::of_key) {
-            prop_assert_eq!(&row.combine(&Row::identity(d)), &row);
-            prop_assert_eq!(&Row::identity(d).combine(&row), &row);
+        for row in case.keys(PartialAttention::of_key) {
+            prop_assert_eq!(&row.combine(&PartialAttention::identity(d)), &row);
+            prop_assert_eq!(&PartialAttention::identity(d).combine(&row), &row);
         }
     }
 
@@ -246,7 +246,7 @@ proptest! {
         assert_agrees("tiled", &tiled(&problem, Blocks { rows: 3, columns: 7 }).rows[0], &reference, &case);
         use flashd_golden::f64_attention as vectors;
         for output in [vectors::safe_softmax, vectors::flash_attention2, vectors::flash_d] {
-            let row = Row { o: output(q, k, v, d, scale), lse: reference.lse };
+            let row = PartialAttention { o: output(q, k, v, d, scale), lse: reference.lse };
             assert_agrees("from vectors", &row, &reference, &case);
         }
     }
@@ -275,7 +275,7 @@ fn alternating_extremes_do_not_drift() {
     assert_agrees("FLASH-D", &flash_d(&case.s, &v, 1), &reference, &case);
     assert_agrees("FlashAttention-2", &flash_attention2(&case.s, &v, 1), &reference, &case);
     assert_agrees("FlashAttention", &flash_attention(&case.s, &v, 1), &reference, &case);
-    assert_agrees("merge", &fold(&case.keys(Row::of_key), 1), &reference, &case);
+    assert_agrees("merge", &fold(&case.keys(PartialAttention::of_key), 1), &reference, &case);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn long_sequences_do_not_drift() {
         let v: Vec<f64> = (0..N).map(|i| if i < N / 2 { 1.0 } else { -1.0 }).collect();
         let case = Case::of(s, &v, 1);
         let reference = safe_softmax(&case.s, &v, 1);
-        let rows = case.keys(Row::of_key);
+        let rows = case.keys(PartialAttention::of_key);
         for (name, row) in [
             ("FlashAttention", flash_attention(&case.s, &v, 1)),
             ("FlashAttention-2", flash_attention2(&case.s, &v, 1)),
@@ -317,7 +317,7 @@ fn scores_beyond_the_naive_domain_are_no_matter_for_the_others() {
     for attention in [safe_softmax, flash_attention, flash_attention2, flash_d] {
         assert!((attention(&case.s, &case.v, 1).o[0] - exact).abs() <= 1e-12);
     }
-    assert!((fold_padded(&case.keys(Row::of_key), 1).o[0] - exact).abs() <= 1e-12);
+    assert!((fold_padded(&case.keys(PartialAttention::of_key), 1).o[0] - exact).abs() <= 1e-12);
 }
 
 #[test]

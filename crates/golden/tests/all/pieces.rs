@@ -1,7 +1,7 @@
 //! Runs a piece of the keys at a time, and keys and values that are made when they are read: the same bits as at once.
 
 use crate::common::{Rng, rng};
-use flashd_golden::{Head, Model, Operand, QueryResult, Source, VectorModel, values_exponent};
+use flashd_golden::{Head, Model, OperandVectors, QueryResult, VectorModel, VectorSource, values_exponent};
 use flashd_spec::bits::ones;
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::{Format, Scale};
@@ -15,12 +15,12 @@ struct Made<'a> {
 }
 
 impl Made<'_> {
-    fn operand(&self) -> Operand<'_> {
-        Operand::Source { words: self.words, source: self }
+    fn operand(&self) -> OperandVectors<'_> {
+        OperandVectors::Source { words: self.words, source: self }
     }
 }
 
-impl Source for Made<'_> {
+impl VectorSource for Made<'_> {
     fn vectors(&self) -> usize {
         self.all.len() / self.words
     }

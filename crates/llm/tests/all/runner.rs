@@ -3,7 +3,7 @@
 use crate::common::{model, shape};
 use flashd_golden::family::{safe_softmax, scores};
 use flashd_llm::*;
-use flashd_simulator::{Reference, Scenario, model_results, prepare};
+use flashd_simulator::{ExactResults, Scenario, model_results, prepare};
 use flashd_spec::config::{CoreConfig, Datapath, Design, FlashDVariant, Hold};
 use flashd_spec::format::Format;
 use flashd_workload::{Bias, ScoreScale, TensorScale, Visible};
@@ -128,7 +128,7 @@ fn a_core_agrees_with_the_bit_exact_model() {
                         tensor_scale,
                         scale_rule: Default::default(),
                     };
-                    prepare(&core, &scenario, &Reference::new(&scenario)).unwrap()
+                    prepare(&core, &scenario, &ExactResults::new(&scenario)).unwrap()
                 })
                 .collect();
             let results: Vec<_> = prepared.iter().map(model_results).collect();
@@ -139,7 +139,8 @@ fn a_core_agrees_with_the_bit_exact_model() {
                 let keys: Vec<Vec<f32>> = recorded.iter().map(|head| rows(&head.k)).collect();
                 let values: Vec<Vec<f32>> = recorded.iter().map(|head| rows(&head.v)).collect();
                 let mut out = vec![0.0; q.len()];
-                attention.attend(Heads { layer, size, q: &q, keys: &keys, values: &values }, &mut out);
+                attention
+                    .attend(LayerPosition { layer, size, q: &q, keys: &keys, values: &values }, &mut out);
                 for (head, out) in out.chunks_exact(size).enumerate() {
                     let scaling = prepared[head].scaling;
                     for (out, &bits) in out.iter().zip(&results[head][p].o) {

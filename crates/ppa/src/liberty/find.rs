@@ -29,7 +29,7 @@ pub(crate) struct Match {
 
 /// An output that may come complemented.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Output {
+pub(crate) struct GateOutput {
     /// Pin.
     pub pin: String,
     /// The cell gives the complement.
@@ -44,9 +44,9 @@ pub(crate) struct Adder {
     /// Its summands: three in a full adder, two in a half adder.
     pub inputs: Vec<String>,
     /// Exclusive or of the inputs.
-    pub sum: Output,
+    pub sum: GateOutput,
     /// Majority, or conjunction of two.
-    pub carry: Output,
+    pub carry: GateOutput,
 }
 
 impl Library {
@@ -109,7 +109,8 @@ impl Library {
         for (sum_inverted, carry_inverted) in [(false, false), (true, true), (false, true), (true, false)] {
             let flip = |table: u64, inverted| if inverted { !table } else { table };
             for found in self.find(inputs, &[flip(sum, sum_inverted), flip(carry, carry_inverted)]) {
-                let output = |index: usize, inverted| Output { pin: found.outputs[index].clone(), inverted };
+                let output =
+                    |index: usize, inverted| GateOutput { pin: found.outputs[index].clone(), inverted };
                 adders.push(Adder {
                     sum: output(0, sum_inverted),
                     carry: output(1, carry_inverted),

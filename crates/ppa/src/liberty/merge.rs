@@ -2,7 +2,7 @@
 //!
 //! Texts are copied: the first file's, then the other files' cells, with templates that the first file lacks.
 
-use super::parse::{Group, SyntaxError, library_statements};
+use super::parse::{LibertyGroup, SyntaxError, library_statements};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -72,9 +72,9 @@ pub fn merge(files: &[(PathBuf, String)]) -> Result<String, MergeError> {
     let (statements, end) = read(first, text)?;
     let mut merged = text[..end].trim_end().to_string();
     // By kind and name, with the file of origin.
-    let mut groups: BTreeMap<(String, String), (&PathBuf, Group)> = BTreeMap::new();
+    let mut groups: BTreeMap<(String, String), (&PathBuf, LibertyGroup)> = BTreeMap::new();
     let mut shared = BTreeMap::new();
-    let mut add = |file, statement: Group| -> Result<bool, MergeError> {
+    let mut add = |file, statement: LibertyGroup| -> Result<bool, MergeError> {
         for attribute in statement.attributes {
             if SHARED.contains(&attribute.name.as_str()) {
                 let values: Vec<String> = attribute.values.iter().map(|value| number(value)).collect();

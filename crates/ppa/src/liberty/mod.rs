@@ -25,7 +25,7 @@ pub(crate) use find::INPUT_COLUMNS;
 pub use expression::{Expression, ExpressionError};
 pub use merge::{MergeError, merge};
 pub use parse::SyntaxError;
-pub use table::Table;
+pub use table::LibertyTable;
 pub use wire_load::WireLoad;
 
 use std::collections::HashMap;
@@ -78,9 +78,9 @@ pub struct Cell {
     /// Area as in the file, um2.
     pub area: f64,
     /// Signal pins, in the order of the file; no supply pins.
-    pub pins: Vec<Pin>,
+    pub pins: Vec<CellPin>,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: CellFunction,
     /// Leakage power, by state if the file gives it.
     pub leakage: Leakage,
     /// Not to be used: the library or the user says so, it is of a special kind, has a second supply, or no area.
@@ -89,7 +89,7 @@ pub struct Cell {
 
 /// Kind of a cell.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum CellFunction {
     /// Outputs are functions of the inputs.
     Combinational,
     /// One edge-triggered flip-flop.
@@ -157,7 +157,7 @@ pub enum Direction {
 
 /// A signal pin.
 #[derive(Clone, Debug)]
-pub struct Pin {
+pub struct CellPin {
     /// Name.
     pub name: String,
     /// Direction.
@@ -197,9 +197,9 @@ pub struct TimingArc {
 #[derive(Clone, Debug, Default)]
 pub struct Edge {
     /// From the input's edge, s.
-    pub delay: Option<Table>,
+    pub delay: Option<LibertyTable>,
     /// How long it takes, s.
-    pub transition: Option<Table>,
+    pub transition: Option<LibertyTable>,
 }
 
 /// Which edge of an input causes which of the output.
@@ -221,9 +221,9 @@ pub struct InternalPower {
     /// Condition under which the tables apply; none: always.
     pub when: Option<Expression>,
     /// Energy of a rising transition, J.
-    pub rise: Option<Table>,
+    pub rise: Option<LibertyTable>,
     /// Energy of a falling transition, J.
-    pub fall: Option<Table>,
+    pub fall: Option<LibertyTable>,
 }
 
 /// Leakage power of a cell.
@@ -309,24 +309,24 @@ impl Library {
 
 impl Cell {
     /// The pin of a name.
-    pub fn pin(&self, name: &str) -> Option<&Pin> {
+    pub fn pin(&self, name: &str) -> Option<&CellPin> {
         self.pins.iter().find(|pin| pin.name == name)
     }
 
     /// Input pins, in the order of the file.
-    pub fn inputs(&self) -> impl Iterator<Item = &Pin> {
+    pub fn inputs(&self) -> impl Iterator<Item = &CellPin> {
         self.pins.iter().filter(|pin| pin.direction == Direction::Input)
     }
 
     /// Output pins, in the order of the file.
-    pub fn outputs(&self) -> impl Iterator<Item = &Pin> {
+    pub fn outputs(&self) -> impl Iterator<Item = &CellPin> {
         self.pins.iter().filter(|pin| pin.direction == Direction::Output)
     }
 
     /// The flip-flop in it.
     pub(crate) fn flip_flop(&self) -> Option<&FlipFlop> {
         match &self.kind {
-            Kind::FlipFlop(flip_flop) => Some(flip_flop),
+            CellFunction::FlipFlop(flip_flop) => Some(flip_flop),
             _ => None,
         }
     }
@@ -334,7 +334,7 @@ impl Cell {
     /// The clock gate that it is.
     pub(crate) fn clock_gate(&self) -> Option<&ClockGate> {
         match &self.kind {
-            Kind::ClockGate(gate) => Some(gate),
+            CellFunction::ClockGate(gate) => Some(gate),
             _ => None,
         }
     }
@@ -348,19 +348,19 @@ impl Cell {
 
     /// Whether tools may use it.
     pub(crate) fn is_usable(&self) -> bool {
-        let plain = |pin: &Pin| pin.function.is_some() && !pin.three_state;
+        let plain = |pin: &CellPin| pin.function.is_some() && !pin.three_state;
         match &self.kind {
-            Kind::Combinational => self.is_logic(),
-            Kind::FlipFlop(_) => !self.dont_use && self.outputs().all(plain),
-            Kind::ClockGate(_) => !self.dont_use,
-            Kind::Other => false,
+            CellFunction::Combinational => self.is_logic(),
+            CellFunction::FlipFlop(_) => !self.dont_use && self.outputs().all(plain),
+            CellFunction::ClockGate(_) => !self.dont_use,
+            CellFunction::Other => false,
         }
     }
 
     /// Whether it is an ordinary logic cell that synthesis may use: every output has a function and is never
     /// switched off.
     pub(crate) fn is_logic(&self) -> bool {
-        self.kind == Kind::Combinational
+        self.kind == CellFunction::Combinational
             && !self.dont_use
             && self.outputs().count() > 0
             && self.pins.iter().all(|pin| pin.direction != Direction::Inout)

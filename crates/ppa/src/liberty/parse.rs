@@ -28,7 +28,7 @@ pub(super) struct Attribute {
 
 /// A group: `cell (AND2X1) { ... }`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Group {
+pub(super) struct LibertyGroup {
     /// `cell`.
     pub kind: String,
     /// `AND2X1`; some groups have several names or none.
@@ -36,7 +36,7 @@ pub(super) struct Group {
     /// Attributes.
     pub attributes: Vec<Attribute>,
     /// Groups inside.
-    pub groups: Vec<Group>,
+    pub groups: Vec<LibertyGroup>,
     /// Line on which it begins, from 1.
     pub line: usize,
 }
@@ -51,9 +51,9 @@ pub struct SyntaxError {
     pub problem: String,
 }
 
-impl Group {
+impl LibertyGroup {
     /// Groups of a kind inside.
-    pub(super) fn all<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Group> {
+    pub(super) fn all<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a LibertyGroup> {
         self.groups.iter().filter(move |group| group.kind == kind)
     }
 
@@ -73,11 +73,11 @@ impl Group {
     }
 
     /// The same without line numbers, for comparisons.
-    pub(super) fn without_lines(&self) -> Group {
+    pub(super) fn without_lines(&self) -> LibertyGroup {
         let plain = |a: &Attribute| Attribute { line: 0, quoted: Vec::new(), ..a.clone() };
         let attributes = self.attributes.iter().map(plain).collect();
-        let groups = self.groups.iter().map(Group::without_lines).collect();
-        Group { attributes, groups, names: self.names.clone(), kind: self.kind.clone(), line: 0 }
+        let groups = self.groups.iter().map(LibertyGroup::without_lines).collect();
+        LibertyGroup { attributes, groups, names: self.names.clone(), kind: self.kind.clone(), line: 0 }
     }
 
     /// First name, or nothing.
@@ -90,10 +90,10 @@ impl Group {
 ///
 /// # Errors
 /// The first place at which the text is not Liberty.
-pub(super) fn parse(text: &str) -> Result<Group, SyntaxError> {
+pub(super) fn parse(text: &str) -> Result<LibertyGroup, SyntaxError> {
     // A byte order mark is no part of the text.
     let mut reader = Reader { rest: text.strip_prefix('\u{feff}').unwrap_or(text), line: 1, depth: 0 };
-    let mut file = Group::default();
+    let mut file = LibertyGroup::default();
     while reader.statement(&mut file)? {}
     if !reader.rest.is_empty() {
         return Err(reader.error("a \"}\" too much"));
@@ -110,7 +110,7 @@ pub(super) fn parse(text: &str) -> Result<Group, SyntaxError> {
 }
 
 /// A statement of a library, alone in a group, and its place in the text.
-pub(super) type Statement = (Group, Range<usize>);
+pub(super) type Statement = (LibertyGroup, Range<usize>);
 
 /// The statements of a text's library, and the place of its closing brace.
 ///
@@ -135,7 +135,7 @@ pub(super) fn library_statements(text: &str) -> Result<(Vec<Statement>, usize), 
     let mut statements = Vec::new();
     loop {
         let from = text.len() - reader.rest.len();
-        let mut statement = Group::default();
+        let mut statement = LibertyGroup::default();
         if !reader.statement(&mut statement)? {
             return Ok((statements, text.len() - reader.rest.len()));
         }
@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
     }
 
     /// One statement of a group; false at its end.
-    fn statement(&mut self, group: &mut Group) -> Result<bool, SyntaxError> {
+    fn statement(&mut self, group: &mut LibertyGroup) -> Result<bool, SyntaxError> {
         self.skip(true)?;
         while self.next_is(';') {
             self.skip(true)?;
@@ -290,7 +290,7 @@ impl<'a> Reader<'a> {
             return Err(self.error(format!("{key} is inside of {DEEPEST} groups, which is the limit")));
         }
         self.depth += 1;
-        let mut inner = Group { kind: key, names: values, line, ..Group::default() };
+        let mut inner = LibertyGroup { kind: key, names: values, line, ..LibertyGroup::default() };
         while self.statement(&mut inner)? {}
         if !self.next_is('}') {
             return Err(self.error(format!("{} of line {opened} has no closing \"}}\"", inner.kind)));

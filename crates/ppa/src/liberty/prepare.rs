@@ -3,7 +3,7 @@
 //! Yosys, its ABC and OpenSTA have different parsers, and each knows another part of Liberty. So they get the output of this program's
 //! parser: units in a spelling that all of them read, functions with all parentheses, one attribute on a line.
 
-use super::parse::{Attribute, Group, SyntaxError, parse};
+use super::parse::{Attribute, LibertyGroup, SyntaxError, parse};
 use super::{Expression, Library, Units};
 
 /// Attributes that are Boolean functions of pins.
@@ -27,7 +27,7 @@ pub(super) fn prepared(text: &str, library: &Library) -> Result<String, SyntaxEr
 
 /// Whether the tools see a cell. Latches and three-state cells they map nothing to; but ABC chooses between equally good gates by their
 /// places among all cells, and without these cells figures would be other ones.
-fn is_shown(group: &Group, library: &Library) -> bool {
+fn is_shown(group: &LibertyGroup, library: &Library) -> bool {
     let Some(cell) = library.cell(group.name()) else { return false };
     let ignored = group.all("latch").next().is_some() || cell.outputs().any(|pin| pin.three_state);
     let plain = group.groups.iter().all(|inner| !["bus", "bundle"].contains(&inner.kind.as_str()));
@@ -49,7 +49,7 @@ fn units(units: &Units) -> String {
     format!("  time_unit : \"{time}\";\n  capacitive_load_unit ({number}, {unit});\n")
 }
 
-fn body(out: &mut String, group: &Group, depth: usize) {
+fn body(out: &mut String, group: &LibertyGroup, depth: usize) {
     let indent = "  ".repeat(depth);
     for attribute in &group.attributes {
         *out += &indent;

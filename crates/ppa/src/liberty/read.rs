@@ -1,16 +1,16 @@
 //! From groups and attributes to a [`Library`]: units applied, table axes in one order.
 
-use super::parse::Group;
+use super::parse::LibertyGroup;
 use super::special::is_special;
 use super::values::{Problem, is_true, number, numbers, optional, units};
 use super::{
-    Cell, ClockGate, Direction, Edge, Expression, FlipFlop, InternalPower, Kind, Leakage, Library, Pin,
-    Sense, Table, TimingArc, Units, WireLoad,
+    Cell, CellFunction, CellPin, ClockGate, Direction, Edge, Expression, FlipFlop, InternalPower, Leakage,
+    LibertyTable, Library, Sense, TimingArc, Units, WireLoad,
 };
 use std::cell::Cell as Counter;
 use std::collections::{HashMap, HashSet};
 
-pub(super) fn library(root: &Group) -> Result<Library, Problem> {
+pub(super) fn library(root: &LibertyGroup) -> Result<Library, Problem> {
     let units = units(root)?;
     let voltage = voltage(root)? * units.voltage;
     let templates = |kind| root.all(kind).map(|group| (group.name(), group)).collect();
@@ -49,7 +49,7 @@ pub(super) fn library(root: &Group) -> Result<Library, Problem> {
 }
 
 /// Supply voltage in the file's unit: of the default operating conditions, else nominal.
-fn voltage(root: &Group) -> Result<f64, Problem> {
+fn voltage(root: &LibertyGroup) -> Result<f64, Problem> {
     let conditions = root
         .value("default_operating_conditions")
         .and_then(|name| root.all("operating_conditions").find(|group| group.name() == name));
@@ -59,7 +59,7 @@ fn voltage(root: &Group) -> Result<f64, Problem> {
 }
 
 /// The default wire load model. OpenSTA uses none if the file does not contain it.
-fn wire_load(root: &Group, unit: f64) -> Result<Option<WireLoad>, Problem> {
+fn wire_load(root: &LibertyGroup, unit: f64) -> Result<Option<WireLoad>, Problem> {
     let name = root.value("default_wire_load");
     let Some(group) = root.all("wire_load").find(|group| Some(group.name()) == name) else { return Ok(None) };
     let read = || -> Result<WireLoad, Problem> {
@@ -79,7 +79,7 @@ fn wire_load(root: &Group, unit: f64) -> Result<Option<WireLoad>, Problem> {
     read().map(Some).map_err(|problem| format!("wire_load {}: {problem}", group.name()))
 }
 
-fn expression(group: &Group, name: &str) -> Result<Option<Expression>, Problem> {
+fn expression(group: &LibertyGroup, name: &str) -> Result<Option<Expression>, Problem> {
     let Some(attribute) = group.attribute(name) else { return Ok(None) };
     let text = attribute.values.first().filter(|text| !text.trim().is_empty());
     let parsed = text.map(|text| Expression::parse(text)).transpose();
@@ -87,28 +87,28 @@ fn expression(group: &Group, name: &str) -> Result<Option<Expression>, Problem> 
 }
 
 struct Context<'a> {
-    root: &'a Group,
+    root: &'a LibertyGroup,
     units: Units,
     /// Templates of power tables.
-    power: HashMap<&'a str, &'a Group>,
+    power: HashMap<&'a str, &'a LibertyGroup>,
     /// Templates of timing tables, which some libraries have for power, too.
-    timing: HashMap<&'a str, &'a Group>,
+    timing: HashMap<&'a str, &'a LibertyGroup>,
     ignored: Counter<usize>,
 }
 
 impl Context<'_> {
-    fn cell(&self, group: &Group) -> Result<Cell, Problem> {
+    fn cell(&self, group: &LibertyGroup) -> Result<Cell, Problem> {
         let grounds: HashSet<&str> = group
             .all("pg_pin")
             .filter(|pin| pin.value("pg_type").is_some_and(|kind| kind.ends_with("ground")))
-            .map(Group::name)
+            .map(LibertyGroup::name)
             .collect();
         let mut kind = kind(group)?;
-        let mut pins: Vec<Pin> = Vec::new();
+        let mut pins: Vec<CellPin> = Vec::new();
         for pin in group.all("pin") {
             // A pin of unknown direction: the cell cannot be connected.
             let Some(direction) = direction(pin) else {
-                kind = Kind::Other;
+                kind = CellFunction::Other;
                 continue;
             };
             for name in &pin.names {
@@ -118,12 +118,12 @@ impl Context<'_> {
                 match self.pin(pin, name, direction, &grounds) {
                     Ok(pin) => pins.push(pin),
                     // No tool uses the cell: unknown forms are harmless.
-                    Err(_) if kind == Kind::Other => {}
+                    Err(_) if kind == CellFunction::Other => {}
                     Err(problem) => return Err(format!("pin {name}: {problem}")),
                 }
             }
         }
-        if let Kind::ClockGate(gate) = &kind {
+        if let CellFunction::ClockGate(gate) = &kind {
             pins.iter_mut()
                 .filter(|pin| pin.name == gate.output)
                 .for_each(|pin| pin.function = Some(gate.passes()));
@@ -145,11 +145,11 @@ impl Context<'_> {
 
     fn pin(
         &self,
-        group: &Group,
+        group: &LibertyGroup,
         name: &str,
         direction: Direction,
         grounds: &HashSet<&str>,
-    ) -> Result<Pin, Problem> {
+    ) -> Result<CellPin, Problem> {
         let plain = match optional(group, "capacitance")? {
             Some(value) => value,
             None if direction == Direction::Input => {
@@ -173,7 +173,7 @@ impl Context<'_> {
         for arc in group.all("timing") {
             arcs.extend(self.timing_arc(arc)?);
         }
-        Ok(Pin {
+        Ok(CellPin {
             name: name.to_string(),
             direction,
             capacitance: capacitance * self.units.capacitance,
@@ -187,7 +187,7 @@ impl Context<'_> {
     }
 
     /// An arc of an output; nothing for constraints of inputs, and for arcs that switch an output off.
-    fn timing_arc(&self, group: &Group) -> Result<Option<TimingArc>, Problem> {
+    fn timing_arc(&self, group: &LibertyGroup) -> Result<Option<TimingArc>, Problem> {
         if group.value("timing_type").is_some_and(|kind| kind.starts_with("three_state")) {
             return Ok(None);
         }
@@ -206,7 +206,7 @@ impl Context<'_> {
         Ok(Some(TimingArc { related_pins: related_pins(group), when, sense, rise, fall }))
     }
 
-    fn internal_power(&self, group: &Group) -> Result<InternalPower, Problem> {
+    fn internal_power(&self, group: &LibertyGroup) -> Result<InternalPower, Problem> {
         let table = |kind| self.table_of(group, kind, self.units.energy());
         let both = table("power")?;
         Ok(InternalPower {
@@ -218,17 +218,17 @@ impl Context<'_> {
     }
 
     /// The table of a kind in a group, its values in `unit`.
-    fn table_of(&self, group: &Group, kind: &str, unit: f64) -> Result<Option<Table>, Problem> {
+    fn table_of(&self, group: &LibertyGroup, kind: &str, unit: f64) -> Result<Option<LibertyTable>, Problem> {
         let Some(group) = group.all(kind).next() else { return Ok(None) };
         let table = self.table(group, unit);
         table.map_err(|problem| format!("{kind} ({}) of line {}: {problem}", group.name(), group.line))
     }
 
-    fn table(&self, group: &Group, unit: f64) -> Result<Option<Table>, Problem> {
+    fn table(&self, group: &LibertyGroup, unit: f64) -> Result<Option<LibertyTable>, Problem> {
         let values = numbers("values", group.values("values").ok_or("no values")?)?;
         let values: Vec<f64> = values.into_iter().map(|value| value * unit).collect();
         if let [value] = values[..] {
-            return Ok(Some(Table::constant(value)));
+            return Ok(Some(LibertyTable::constant(value)));
         }
         let [first, second] = match group.kind.ends_with("power") {
             true => [&self.power, &self.timing],
@@ -241,7 +241,7 @@ impl Context<'_> {
             self.ignored.set(self.ignored.get() + 1);
             return Ok(None);
         }
-        let axis = |index: &str, variable: &str| -> Result<Option<Axis>, Problem> {
+        let axis = |index: &str, variable: &str| -> Result<Option<TableAxis>, Problem> {
             let texts = group.values(index).or_else(|| template.and_then(|t| t.values(index)));
             let Some(texts) = texts else { return Ok(None) };
             let scaled = |unit: f64| -> Result<Vec<f64>, Problem> {
@@ -249,21 +249,21 @@ impl Context<'_> {
             };
             Ok(Some(match template.and_then(|t| t.value(variable)) {
                 Some("input_transition_time" | "input_net_transition") => {
-                    Axis::Transition(scaled(self.units.time)?)
+                    TableAxis::Transition(scaled(self.units.time)?)
                 }
-                Some("total_output_net_capacitance") => Axis::Load(scaled(self.units.capacitance)?),
-                _ => Axis::Other,
+                Some("total_output_net_capacitance") => TableAxis::Load(scaled(self.units.capacitance)?),
+                _ => TableAxis::Other,
             }))
         };
         let none = || vec![0.0];
         let table = match (axis("index_1", "variable_1")?, axis("index_2", "variable_2")?) {
-            (Some(Axis::Transition(transition)), None) => Table::new(transition, none(), values),
-            (Some(Axis::Load(load)), None) => Table::new(none(), load, values),
-            (Some(Axis::Transition(transition)), Some(Axis::Load(load))) => {
-                Table::new(transition, load, values)
+            (Some(TableAxis::Transition(transition)), None) => LibertyTable::new(transition, none(), values),
+            (Some(TableAxis::Load(load)), None) => LibertyTable::new(none(), load, values),
+            (Some(TableAxis::Transition(transition)), Some(TableAxis::Load(load))) => {
+                LibertyTable::new(transition, load, values)
             }
-            (Some(Axis::Load(load)), Some(Axis::Transition(transition))) => {
-                Table::with_load_first(transition, load, values)
+            (Some(TableAxis::Load(load)), Some(TableAxis::Transition(transition))) => {
+                LibertyTable::with_load_first(transition, load, values)
             }
             (None, _) => Err("no index_1".into()),
             _ => {
@@ -274,7 +274,7 @@ impl Context<'_> {
         table.map(Some)
     }
 
-    fn leakage(&self, group: &Group, grounds: &HashSet<&str>) -> Result<Leakage, Problem> {
+    fn leakage(&self, group: &LibertyGroup, grounds: &HashSet<&str>) -> Result<Leakage, Problem> {
         let unit = self.units.leakage;
         let mut leakage = Leakage { unconditional: None, conditional: Vec::new() };
         for state in group.all("leakage_power") {
@@ -297,7 +297,7 @@ impl Context<'_> {
     }
 }
 
-fn direction(pin: &Group) -> Option<Direction> {
+fn direction(pin: &LibertyGroup) -> Option<Direction> {
     match pin.value("direction").unwrap_or_default().trim().to_ascii_lowercase().as_str() {
         "input" => Some(Direction::Input),
         "output" => Some(Direction::Output),
@@ -308,39 +308,39 @@ fn direction(pin: &Group) -> Option<Direction> {
 }
 
 /// An axis of a table in SI units.
-enum Axis {
+enum TableAxis {
     Transition(Vec<f64>),
     Load(Vec<f64>),
     Other,
 }
 
-fn related_pins(group: &Group) -> Vec<String> {
+fn related_pins(group: &LibertyGroup) -> Vec<String> {
     group.value("related_pin").unwrap_or_default().split_whitespace().map(str::to_string).collect()
 }
 
 /// Kind of a cell, by its groups.
-fn kind(group: &Group) -> Result<Kind, Problem> {
+fn kind(group: &LibertyGroup) -> Result<CellFunction, Problem> {
     if let Some(style) = group.value("clock_gating_integrated_cell") {
-        return Ok(clock_gate(group, style).map_or(Kind::Other, Kind::ClockGate));
+        return Ok(clock_gate(group, style).map_or(CellFunction::Other, CellFunction::ClockGate));
     }
     let foreign = ["latch", "statetable", "ff_bank", "latch_bank", "memory", "bus", "bundle"];
     if group.groups.iter().any(|inner| foreign.contains(&inner.kind.as_str())) {
-        return Ok(Kind::Other);
+        return Ok(CellFunction::Other);
     }
     let mut flip_flops = group.all("ff");
     match (flip_flops.next(), flip_flops.next()) {
-        (None, _) => Ok(Kind::Combinational),
-        (Some(_), Some(_)) => Ok(Kind::Other),
+        (None, _) => Ok(CellFunction::Combinational),
+        (Some(_), Some(_)) => Ok(CellFunction::Other),
         (Some(ff), None) => {
             let (clocked_on, next_state) = (expression(ff, "clocked_on")?, expression(ff, "next_state")?);
             // A design with one clock has no use for a register with two or none.
             let (Some(clocked_on), Some(next_state), None) =
                 (clocked_on, next_state, ff.attribute("clocked_on_also"))
             else {
-                return Ok(Kind::Other);
+                return Ok(CellFunction::Other);
             };
             let name = |index: usize| ff.names.get(index).cloned().unwrap_or_default();
-            Ok(Kind::FlipFlop(FlipFlop {
+            Ok(CellFunction::FlipFlop(FlipFlop {
                 state: name(0),
                 inverse: name(1),
                 clocked_on,
@@ -353,7 +353,7 @@ fn kind(group: &Group) -> Result<Kind, Problem> {
 }
 
 /// The pins of a clock gate for the rising edge; nothing for one of another style, or with pins besides.
-fn clock_gate(group: &Group, style: &str) -> Option<ClockGate> {
+fn clock_gate(group: &LibertyGroup, style: &str) -> Option<ClockGate> {
     let role = |role: &str| -> Vec<&String> {
         let pins = group.all("pin").filter(|pin| pin.value(role) == Some("true"));
         pins.flat_map(|pin| &pin.names).collect()

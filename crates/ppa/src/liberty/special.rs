@@ -1,6 +1,6 @@
 //! Cells that are no gates for logic, whatever their functions are.
 
-use super::parse::Group;
+use super::parse::LibertyGroup;
 use super::values::is_true;
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ const NAMED: [&str; 3] = ["switch_cell_type", "retention_cell", "power_gating_ce
 const LOW_POWER: &str = "lpflow";
 
 /// Whether a cell is no gate for logic, whatever its functions are.
-pub(super) fn is_special(group: &Group) -> bool {
+pub(super) fn is_special(group: &LibertyGroup) -> bool {
     let special = SPECIAL.iter().any(|name| is_true(group, name))
         || NAMED.iter().any(|name| group.attribute(name).is_some())
         || group.name().contains(LOW_POWER);
@@ -39,16 +39,16 @@ pub(super) fn is_special(group: &Group) -> bool {
 }
 
 /// Pins of isolation cells, level shifters and pads.
-fn is_special_pin(pin: &Group) -> bool {
+fn is_special_pin(pin: &LibertyGroup) -> bool {
     let roles =
         ["isolation_cell_enable_pin", "isolation_cell_data_pin", "level_shifter_enable_pin", "is_pad"];
     roles.iter().any(|name| is_true(pin, name))
 }
 
 /// Whether a cell has more than a supply and a ground, or pins of other ones.
-fn has_second_supply(group: &Group) -> bool {
+fn has_second_supply(group: &LibertyGroup) -> bool {
     let supplies = |kinds: &[&str]| -> HashSet<&str> {
-        let of_kind = |pin: &&Group| kinds.contains(&pin.value("pg_type").unwrap_or_default());
+        let of_kind = |pin: &&LibertyGroup| kinds.contains(&pin.value("pg_type").unwrap_or_default());
         let names = group.all("pg_pin").filter(of_kind);
         names.flat_map(|pin| pin.names.iter().map(String::as_str)).collect()
     };

@@ -3,14 +3,14 @@
 /// A lookup table over input transition time and output load. The table does not depend on an axis with one
 /// point.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub struct LibertyTable {
     transition: Vec<f64>,
     load: Vec<f64>,
     /// By transition, then load.
     values: Vec<f64>,
 }
 
-impl Table {
+impl LibertyTable {
     /// A table; `values` go by transition, then by load.
     ///
     /// # Errors
@@ -25,28 +25,28 @@ impl Table {
         if values.len() != points {
             return Err(format!("{} values for {points} points of the axes", values.len()));
         }
-        Ok(Table { transition, load, values })
+        Ok(LibertyTable { transition, load, values })
     }
 
     /// The same from values that go by load, then by transition.
     ///
     /// # Errors
-    /// As [`Table::new`].
+    /// As [`LibertyTable::new`].
     pub(crate) fn with_load_first(
         transition: Vec<f64>,
         load: Vec<f64>,
         values: Vec<f64>,
     ) -> Result<Self, String> {
-        let turned = Table::new(load, transition, values)?;
+        let turned = LibertyTable::new(load, transition, values)?;
         let (rows, columns) = (turned.transition.len(), turned.load.len());
         let places = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
         let values = places.map(|place| turned.values[place]).collect();
-        Ok(Table { transition: turned.load, load: turned.transition, values })
+        Ok(LibertyTable { transition: turned.load, load: turned.transition, values })
     }
 
     /// A table with one value.
     pub fn constant(value: f64) -> Self {
-        Table { transition: vec![0.0], load: vec![0.0], values: vec![value] }
+        LibertyTable { transition: vec![0.0], load: vec![0.0], values: vec![value] }
     }
 
     /// Value at a transition time (s) and a load (F): linear between points, and beyond the outermost ones

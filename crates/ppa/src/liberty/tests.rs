@@ -1,4 +1,4 @@
-use super::find::Output;
+use super::find::GateOutput;
 use super::*;
 
 const TINY: &str = r#"
@@ -95,7 +95,7 @@ fn quantities_come_in_si_units() {
     assert!(close(cell.leakage.unconditional.unwrap(), 30e-9));
     assert_eq!(cell.leakage.conditional.len(), 1, "the ground's entry does not count");
     assert!(close(cell.leakage.conditional[0].1, 40e-9));
-    assert_eq!(library.cell("RAM").unwrap().kind, Kind::Other);
+    assert_eq!(library.cell("RAM").unwrap().kind, CellFunction::Other);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn clock_gates_for_the_rising_edge_are_known_by_their_pins() {
         ("latch_posedge", "pin (X) { direction : input; }"),
     ] {
         let library = gate(style, more);
-        assert_eq!(library.cell("CG").unwrap().kind, Kind::Other, "{style} {more}");
+        assert_eq!(library.cell("CG").unwrap().kind, CellFunction::Other, "{style} {more}");
         assert!(library.clock_gate().is_none());
     }
 }
@@ -185,7 +185,7 @@ fn cells_are_found_by_function() {
     assert!(library.tie(false).is_none() && library.inverters().is_empty());
     let adders = library.full_adders();
     assert_eq!(adders.len(), 1);
-    let inverted = |pin: &str| Output { pin: pin.into(), inverted: true };
+    let inverted = |pin: &str| GateOutput { pin: pin.into(), inverted: true };
     assert_eq!((&adders[0].sum, &adders[0].carry), (&inverted("SN"), &inverted("CON")));
 }
 

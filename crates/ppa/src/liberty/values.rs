@@ -1,7 +1,7 @@
 //! Numbers and units as Liberty spells them.
 
 use super::Units;
-use super::parse::Group;
+use super::parse::LibertyGroup;
 
 /// A problem with the content, in words.
 pub(super) type Problem = String;
@@ -35,7 +35,7 @@ fn unit(attribute: &str, text: &[String]) -> Result<f64, Problem> {
 /// Units of time, s.
 const TIMES: [f64; 4] = [1e-12, 1e-11, 1e-10, 1e-9];
 
-pub(super) fn units(root: &Group) -> Result<Units, Problem> {
+pub(super) fn units(root: &LibertyGroup) -> Result<Units, Problem> {
     // The defaults of the format.
     let or_default = |name: &'static str, default: f64| match root.attribute(name) {
         Some(a) => unit(name, &a.values).map_err(|problem| format!("line {}: {problem}", a.line)),
@@ -72,13 +72,13 @@ pub(super) fn numbers(name: &str, texts: &[String]) -> Result<Vec<f64>, Problem>
         .collect()
 }
 
-pub(super) fn optional(group: &Group, name: &str) -> Result<Option<f64>, Problem> {
+pub(super) fn optional(group: &LibertyGroup, name: &str) -> Result<Option<f64>, Problem> {
     let Some(attribute) = group.attribute(name) else { return Ok(None) };
     let text = attribute.values.first().map_or("", String::as_str);
     number(name, text).map(Some).map_err(|problem| format!("line {}: {problem}", attribute.line))
 }
 
 /// Whether an attribute is true, with quotes or without.
-pub(super) fn is_true(group: &Group, name: &str) -> bool {
+pub(super) fn is_true(group: &LibertyGroup, name: &str) -> bool {
     group.value(name).is_some_and(|text| text.trim().eq_ignore_ascii_case("true"))
 }

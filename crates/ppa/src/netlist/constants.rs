@@ -1,12 +1,12 @@
 //! Constant nets: outputs of tie cells, and of logic whose constant inputs decide its output.
 
-use super::flatten::Flat;
+use super::flatten::FlatNetlist;
 use super::yosys::CONSTANT_NETS;
 use super::{Direction, Net, OPEN};
 use crate::liberty::{Cell, Expression, INPUT_COLUMNS};
 
 /// Value of each constant net of a flat netlist. `order` is a topological order of its cells.
-pub(super) fn constants(flat: &Flat, order: &[u32]) -> Vec<Option<bool>> {
+pub(super) fn constants(flat: &FlatNetlist, order: &[u32]) -> Vec<Option<bool>> {
     let mut known = vec![None; flat.nets];
     known[..CONSTANT_NETS as usize].copy_from_slice(&[Some(false), Some(true)]);
     for &cell in order {

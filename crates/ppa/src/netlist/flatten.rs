@@ -1,15 +1,15 @@
 //! From modules to cells on nets.
 
-use super::program::{Program, Source};
-use super::yosys::{CONSTANT_NETS, Module};
-use super::{CellInstance, CellKind, Instance, Net, NetlistError, OPEN, Port};
-use crate::liberty::{Cell, Direction, Expression, FlipFlop, Kind, Library};
+use super::program::{Program, ProgramInput};
+use super::yosys::{CONSTANT_NETS, YosysModule};
+use super::{CellInstance, CellKind, Net, NetlistError, NetlistPort, OPEN, Submodule};
+use crate::liberty::{Cell, CellFunction, Direction, Expression, FlipFlop, Library};
 use std::collections::HashMap;
 
 /// A flat netlist whose nets are numbered as they came.
-pub(super) struct Flat {
-    pub ports: Vec<Port>,
-    pub instances: Vec<Instance>,
+pub(super) struct FlatNetlist {
+    pub ports: Vec<NetlistPort>,
+    pub instances: Vec<Submodule>,
     pub kinds: Vec<CellKind>,
     pub cells: Vec<CellInstance>,
     /// Names of the cells of each module.
@@ -18,7 +18,11 @@ pub(super) struct Flat {
     pub nets: usize,
 }
 
-pub(super) fn flatten(top: &str, modules: &[Module], library: &Library) -> Result<Flat, NetlistError> {
+pub(super) fn flatten(
+    top: &str,
+    modules: &[YosysModule],
+    library: &Library,
+) -> Result<FlatNetlist, NetlistError> {
     let by_name: HashMap<&str, usize> =
         modules.iter().enumerate().map(|(index, module)| (module.name.as_str(), index)).collect();
     let &index = by_name
@@ -27,7 +31,7 @@ pub(super) fn flatten(top: &str, modules: &[Module], library: &Library) -> Resul
     let mut flattener = Flattener {
         modules,
         resolved: Vec::new(),
-        flat: Flat {
+        flat: FlatNetlist {
             ports: Vec::new(),
             instances: Vec::new(),
             kinds: Vec::new(),
@@ -44,7 +48,7 @@ pub(super) fn flatten(top: &str, modules: &[Module], library: &Library) -> Resul
     for port in &modules[index].ports {
         let nets: Vec<Net> = port.bits.iter().map(|_| flattener.fresh()).collect();
         flattener.connect(&mut outer, &port.bits, &nets, top)?;
-        flattener.flat.ports.push(Port { name: port.name.clone(), is_input: port.is_input, nets });
+        flattener.flat.ports.push(NetlistPort { name: port.name.clone(), is_input: port.is_input, nets });
     }
     flattener.instantiate(index, None, top, outer)?;
     Ok(flattener.finish())
@@ -59,9 +63,9 @@ enum Content<'a> {
 }
 
 struct Flattener<'a> {
-    modules: &'a [Module],
+    modules: &'a [YosysModule],
     resolved: Vec<Vec<Content<'a>>>,
-    flat: Flat,
+    flat: FlatNetlist,
     /// Union-find over nets: a port that is only passed on joins the nets outside.
     joined: Vec<Net>,
 }
@@ -178,7 +182,7 @@ impl<'a> Flattener<'a> {
             return Err(NetlistError::structure(module_name, "contains itself"));
         }
         let index = module as u32;
-        self.flat.instances.push(Instance { parent, name: name.to_string(), module: module_name, index });
+        self.flat.instances.push(Submodule { parent, name: name.to_string(), module: module_name, index });
         for net in 0..CONSTANT_NETS {
             outer[net as usize] = net;
         }
@@ -212,26 +216,26 @@ impl<'a> Flattener<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Flat {
+    fn finish(mut self) -> FlatNetlist {
         let mut pins = std::mem::take(&mut self.flat.pins);
         let mut ports = std::mem::take(&mut self.flat.ports);
         let ends = ports.iter_mut().flat_map(|port| &mut port.nets);
         for net in pins.iter_mut().chain(ends).filter(|net| **net != OPEN) {
             *net = self.find(*net);
         }
-        Flat { pins, ports, nets: self.joined.len(), ..self.flat }
+        FlatNetlist { pins, ports, nets: self.joined.len(), ..self.flat }
     }
 }
 
 /// A kind of cells. A flip-flop with a `gated` clock keeps its state where the gate lets no edge pass; the net of its clock
 /// has the value of [`ClockGate::passes`](crate::liberty::ClockGate).
 pub(super) fn cell_kind(cell: &Cell, gated: bool) -> Result<CellKind, String> {
-    let inputs: Vec<(&str, Source)> = cell
+    let inputs: Vec<(&str, ProgramInput)> = cell
         .pins
         .iter()
         .enumerate()
         .filter(|(_, pin)| pin.direction == Direction::Input)
-        .map(|(index, pin)| (pin.name.as_str(), Source::Pin(index)))
+        .map(|(index, pin)| (pin.name.as_str(), ProgramInput::Pin(index)))
         .collect();
     let mut functions = Vec::new();
     for pin in cell.outputs() {
@@ -242,15 +246,16 @@ pub(super) fn cell_kind(cell: &Cell, gated: bool) -> Result<CellKind, String> {
     }
     let described = |problem: String| format!("{}: {problem}", cell.name);
     let (outputs, next) = match &cell.kind {
-        Kind::Combinational | Kind::ClockGate(_) => (Program::new(&functions, &inputs), None),
-        Kind::FlipFlop(ff) => {
-            let state = [(ff.state.as_str(), Source::State), (ff.inverse.as_str(), Source::InverseState)];
-            let all: Vec<(&str, Source)> = inputs.iter().chain(&state).copied().collect();
+        CellFunction::Combinational | CellFunction::ClockGate(_) => (Program::new(&functions, &inputs), None),
+        CellFunction::FlipFlop(ff) => {
+            let state =
+                [(ff.state.as_str(), ProgramInput::State), (ff.inverse.as_str(), ProgramInput::InverseState)];
+            let all: Vec<(&str, ProgramInput)> = inputs.iter().chain(&state).copied().collect();
             let next = if gated { kept_unless_clocked(ff) } else { ff.next_state.clone() };
             let next = Program::new(&[&next], &all).map_err(described)?;
             (Program::new(&functions, &state), Some(next))
         }
-        Kind::Other => return Err(format!("{} is neither logic nor a single flip-flop", cell.name)),
+        CellFunction::Other => return Err(format!("{} is neither logic nor a single flip-flop", cell.name)),
     };
     Ok(CellKind { cell: cell.clone(), outputs: outputs.map_err(described)?, next })
 }

@@ -34,9 +34,9 @@ pub const OPEN: Net = Net::MAX;
 #[derive(Clone, Debug)]
 pub struct Netlist {
     /// Ports of the top module; nets from bit 0.
-    pub ports: Vec<Port>,
+    pub ports: Vec<NetlistPort>,
     /// Module instances, the top first, parents before children.
-    pub instances: Vec<Instance>,
+    pub instances: Vec<Submodule>,
     /// Distinct library cells in use.
     pub kinds: Vec<CellKind>,
     /// Cells in the order of evaluation: flip-flops, then logic in topological order.
@@ -54,7 +54,7 @@ pub struct Netlist {
 
 /// A port of the top module.
 #[derive(Clone, Debug)]
-pub struct Port {
+pub struct NetlistPort {
     /// Name in the Verilog.
     pub name: String,
     /// Whether it is an input; else it is an output.
@@ -65,7 +65,7 @@ pub struct Port {
 
 /// An instance of a module.
 #[derive(Clone, Debug)]
-pub struct Instance {
+pub struct Submodule {
     /// Instance that contains it.
     pub parent: Option<u32>,
     /// Name in it; the top's is its module's.
@@ -163,7 +163,7 @@ impl Netlist {
     }
 
     /// The port of a name.
-    pub fn port(&self, name: &str) -> Option<&Port> {
+    pub fn port(&self, name: &str) -> Option<&NetlistPort> {
         self.ports.iter().find(|port| port.name == name)
     }
 
@@ -173,7 +173,7 @@ impl Netlist {
     }
 }
 
-fn path(instances: &[Instance], mut instance: usize) -> Vec<&str> {
+fn path(instances: &[Submodule], mut instance: usize) -> Vec<&str> {
     let mut names = Vec::new();
     while let Some(parent) = instances[instance].parent {
         names.push(instances[instance].name.as_str());

@@ -10,7 +10,7 @@ pub(crate) type Words = [u64; BLOCK];
 
 /// Where an input of a program comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum ProgramInput {
     /// The pin of this index in the library's cell.
     Pin(usize),
     /// The state of a flip-flop.
@@ -21,7 +21,7 @@ pub(crate) enum Source {
 
 /// An operation on registers. Every operation writes the next register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
+enum RegisterOperation {
     Constant(bool),
     Not(usize),
     And(usize, usize),
@@ -33,15 +33,15 @@ enum Operation {
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     /// Inputs that are used.
-    pub inputs: Vec<Source>,
-    operations: Vec<Operation>,
+    pub inputs: Vec<ProgramInput>,
+    operations: Vec<RegisterOperation>,
     /// Register of each function.
     outputs: Vec<usize>,
 }
 
 impl Program {
     /// Compiles functions whose variables are among `names`.
-    pub(crate) fn new(functions: &[&Expression], names: &[(&str, Source)]) -> Result<Self, String> {
+    pub(crate) fn new(functions: &[&Expression], names: &[(&str, ProgramInput)]) -> Result<Self, String> {
         let mut inputs = Vec::new();
         for function in functions {
             for pin in function.pins() {
@@ -49,7 +49,8 @@ impl Program {
                     .iter()
                     .find(|(name, _)| *name == pin)
                     .ok_or_else(|| format!("a function depends on {pin}, which is not one of its inputs"))?;
-                let source = if *source == Source::InverseState { Source::State } else { *source };
+                let source =
+                    if *source == ProgramInput::InverseState { ProgramInput::State } else { *source };
                 if !inputs.contains(&source) {
                     inputs.push(source);
                 }
@@ -63,23 +64,27 @@ impl Program {
         Ok(program)
     }
 
-    fn compile(&mut self, function: &Expression, names: &[(&str, Source)]) -> usize {
+    fn compile(&mut self, function: &Expression, names: &[(&str, ProgramInput)]) -> usize {
         let operation = match function {
-            Expression::Constant(bit) => Operation::Constant(*bit),
+            Expression::Constant(bit) => RegisterOperation::Constant(*bit),
             Expression::Pin(pin) => {
                 let source = names.iter().find(|(name, _)| name == pin).map(|(_, source)| *source);
-                let wanted = if source == Some(Source::InverseState) { Some(Source::State) } else { source };
+                let wanted = if source == Some(ProgramInput::InverseState) {
+                    Some(ProgramInput::State)
+                } else {
+                    source
+                };
                 let register = self.inputs.iter().position(|input| Some(*input) == wanted);
                 let register = register.expect("new() has listed every variable");
-                if source != Some(Source::InverseState) {
+                if source != Some(ProgramInput::InverseState) {
                     return register;
                 }
-                Operation::Not(register)
+                RegisterOperation::Not(register)
             }
-            Expression::Not(a) => Operation::Not(self.compile(a, names)),
-            Expression::And(a, b) => Operation::And(self.compile(a, names), self.compile(b, names)),
-            Expression::Or(a, b) => Operation::Or(self.compile(a, names), self.compile(b, names)),
-            Expression::Xor(a, b) => Operation::Xor(self.compile(a, names), self.compile(b, names)),
+            Expression::Not(a) => RegisterOperation::Not(self.compile(a, names)),
+            Expression::And(a, b) => RegisterOperation::And(self.compile(a, names), self.compile(b, names)),
+            Expression::Or(a, b) => RegisterOperation::Or(self.compile(a, names), self.compile(b, names)),
+            Expression::Xor(a, b) => RegisterOperation::Xor(self.compile(a, names), self.compile(b, names)),
         };
         // A subexpression that two outputs share is computed once.
         let known = self.operations.iter().position(|&earlier| earlier == operation);
@@ -102,7 +107,7 @@ impl Program {
 
     /// Whether function `index` is the state as it is.
     pub(crate) fn is_state(&self, index: usize) -> bool {
-        self.inputs.get(self.outputs[index]) == Some(&Source::State)
+        self.inputs.get(self.outputs[index]) == Some(&ProgramInput::State)
     }
 
     /// Computes all operations; the inputs must be in their registers.
@@ -111,11 +116,11 @@ impl Program {
             let (before, rest) = registers.split_at_mut(self.inputs.len() + index);
             let to = &mut rest[0];
             match *operation {
-                Operation::Constant(bit) => to.fill(if bit { u64::MAX } else { 0 }),
-                Operation::Not(a) => (0..BLOCK).for_each(|i| to[i] = !before[a][i]),
-                Operation::And(a, b) => (0..BLOCK).for_each(|i| to[i] = before[a][i] & before[b][i]),
-                Operation::Or(a, b) => (0..BLOCK).for_each(|i| to[i] = before[a][i] | before[b][i]),
-                Operation::Xor(a, b) => (0..BLOCK).for_each(|i| to[i] = before[a][i] ^ before[b][i]),
+                RegisterOperation::Constant(bit) => to.fill(if bit { u64::MAX } else { 0 }),
+                RegisterOperation::Not(a) => (0..BLOCK).for_each(|i| to[i] = !before[a][i]),
+                RegisterOperation::And(a, b) => (0..BLOCK).for_each(|i| to[i] = before[a][i] & before[b][i]),
+                RegisterOperation::Or(a, b) => (0..BLOCK).for_each(|i| to[i] = before[a][i] | before[b][i]),
+                RegisterOperation::Xor(a, b) => (0..BLOCK).for_each(|i| to[i] = before[a][i] ^ before[b][i]),
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The order of evaluation: cells by level, equal cells side by side, nets numbered in that order.
 
-use super::flatten::{Flat, cell_kind};
-use super::program::Source;
+use super::flatten::{FlatNetlist, cell_kind};
+use super::program::ProgramInput;
 use super::yosys::CONSTANT_NETS;
 use super::{CellInstance, CellKind, Direction, Net, Netlist, NetlistError, OPEN, constants, path};
 use crate::liberty::{Cell, Expression};
@@ -21,7 +21,7 @@ pub(super) struct EqualCells {
 
 const UNDRIVEN: u32 = u32::MAX;
 
-pub(super) fn schedule(mut flat: Flat) -> Result<Netlist, NetlistError> {
+pub(super) fn schedule(mut flat: FlatNetlist) -> Result<Netlist, NetlistError> {
     let drivers = drivers(&flat)?;
     let levels = levels(&flat, &drivers)?;
     // Flip-flops have level 0; within a level equal cells together, otherwise in the order of the hierarchy,
@@ -37,7 +37,7 @@ pub(super) fn schedule(mut flat: Flat) -> Result<Netlist, NetlistError> {
         key(*a) == key(*b)
     };
     let groups: Vec<&[u32]> = order.chunk_by(same).collect();
-    let numbers = Numbers::new(&flat, &groups);
+    let numbers = NetNumbers::new(&flat, &groups);
     let mut ports = flat.ports;
     for net in ports.iter_mut().flat_map(|port| &mut port.nets) {
         *net = numbers.of_nets[*net as usize];
@@ -68,7 +68,7 @@ pub(super) fn schedule(mut flat: Flat) -> Result<Netlist, NetlistError> {
 }
 
 /// Nets in the order of evaluation: constants, inputs, outputs of equal cells side by side.
-struct Numbers {
+struct NetNumbers {
     of_nets: Vec<Net>,
     of_pins: Vec<Net>,
     /// The first output of each group of equal cells.
@@ -76,10 +76,10 @@ struct Numbers {
     next: Net,
 }
 
-impl Numbers {
-    fn new(flat: &Flat, groups: &[&[u32]]) -> Numbers {
+impl NetNumbers {
+    fn new(flat: &FlatNetlist, groups: &[&[u32]]) -> NetNumbers {
         let (of_nets, of_pins) = (vec![OPEN; flat.nets], vec![OPEN; flat.pins.len()]);
-        let mut numbers = Numbers { of_nets, of_pins, first_outputs: Vec::new(), next: 0 };
+        let mut numbers = NetNumbers { of_nets, of_pins, first_outputs: Vec::new(), next: 0 };
         let inputs = flat.ports.iter().filter(|port| port.is_input).flat_map(|port| &port.nets).copied();
         (0..CONSTANT_NETS).chain(inputs).for_each(|net| {
             numbers.give(net);
@@ -123,8 +123,8 @@ fn equal_cells(netlist: &Netlist, cells: &[CellInstance], first_output: Net) -> 
     let mut sources = Vec::with_capacity(program.inputs.len() * cells.len());
     for input in &program.inputs {
         sources.extend(cells.iter().zip(first_output..).map(|(cell, state)| match input {
-            Source::Pin(pin) => netlist.pins(cell)[*pin],
-            Source::State | Source::InverseState => state,
+            ProgramInput::Pin(pin) => netlist.pins(cell)[*pin],
+            ProgramInput::State | ProgramInput::InverseState => state,
         }));
     }
     EqualCells { kind, cells: cells.len(), sources, first_output }
@@ -149,7 +149,7 @@ pub(super) fn output_slots(kind: &CellKind) -> Vec<Option<usize>> {
     std::iter::once(state.map(|index| outputs[index])).chain(others.map(|i| Some(outputs[i]))).collect()
 }
 
-fn place(flat: &Flat, cell: usize) -> String {
+fn place(flat: &FlatNetlist, cell: usize) -> String {
     let cell = &flat.cells[cell];
     let names = path(&flat.instances, cell.instance as usize).join(".");
     let kind = &flat.kinds[cell.kind as usize].cell.name;
@@ -160,14 +160,14 @@ fn place(flat: &Flat, cell: usize) -> String {
 }
 
 /// Pins of a cell with their nets.
-fn pins(flat: &Flat, cell: usize) -> impl Iterator<Item = (Direction, Net)> {
+fn pins(flat: &FlatNetlist, cell: usize) -> impl Iterator<Item = (Direction, Net)> {
     let pins = &flat.kinds[flat.cells[cell].kind as usize].cell.pins;
     let nets = &flat.pins[flat.cells[cell].first_pin as usize..];
     pins.iter().zip(nets).map(|(pin, &net)| (pin.direction, net)).filter(|&(_, net)| net != OPEN)
 }
 
 /// Cell that drives each net; checks that every net that is read has exactly one driver.
-fn drivers(flat: &Flat) -> Result<Vec<u32>, NetlistError> {
+fn drivers(flat: &FlatNetlist) -> Result<Vec<u32>, NetlistError> {
     let mut drivers = vec![UNDRIVEN; flat.nets];
     let mut driven = vec![false; flat.nets];
     driven[..CONSTANT_NETS as usize].fill(true);
@@ -200,7 +200,7 @@ fn drivers(flat: &Flat) -> Result<Vec<u32>, NetlistError> {
 }
 
 /// Gives clock-gated flip-flops separate kinds. Returns whether there are any.
-fn give_own_kinds(flat: &mut Flat, gated: &[u32]) -> Result<bool, NetlistError> {
+fn give_own_kinds(flat: &mut FlatNetlist, gated: &[u32]) -> Result<bool, NetlistError> {
     let mut kinds: HashMap<u32, u32> = HashMap::new();
     for &cell in gated {
         let plain = flat.cells[cell as usize].kind;
@@ -220,7 +220,7 @@ fn give_own_kinds(flat: &mut Flat, gated: &[u32]) -> Result<bool, NetlistError> 
 
 /// The net on which all flip-flops are clocked, and the clock-gated ones among them; checks the simulation's assumptions.
 fn clock(
-    flat: &Flat,
+    flat: &FlatNetlist,
     drivers: &[u32],
     known: &[Option<bool>],
 ) -> Result<(Option<Net>, Vec<u32>), NetlistError> {
@@ -268,7 +268,7 @@ fn clock(
 }
 
 /// Level of each cell: 0 for flip-flops, else one more than the deepest cell that it reads, at least 1.
-fn levels(flat: &Flat, drivers: &[u32]) -> Result<Vec<u32>, NetlistError> {
+fn levels(flat: &FlatNetlist, drivers: &[u32]) -> Result<Vec<u32>, NetlistError> {
     let count = flat.cells.len();
     let sequential: Vec<bool> =
         flat.cells.iter().map(|cell| flat.kinds[cell.kind as usize].next.is_some()).collect();

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 #[derive(Deserialize)]
-struct File {
+struct RawFile {
     modules: BTreeMap<String, RawModule>,
 }
 
@@ -23,19 +23,19 @@ struct RawModule {
 #[derive(Deserialize)]
 struct RawPort {
     direction: String,
-    bits: Vec<Bit>,
+    bits: Vec<RawBit>,
 }
 
 #[derive(Deserialize)]
 struct RawCell {
     #[serde(rename = "type")]
     kind: String,
-    connections: BTreeMap<String, Vec<Bit>>,
+    connections: BTreeMap<String, Vec<RawBit>>,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Bit {
+enum RawBit {
     Net(u64),
     Constant(String),
 }
@@ -44,7 +44,7 @@ enum Bit {
 pub(super) const CONSTANT_NETS: u32 = 2;
 
 /// A module with its nets numbered from 0.
-pub(super) struct Module {
+pub(super) struct YosysModule {
     pub name: String,
     pub ports: Vec<ModulePort>,
     /// Cells and instances by name.
@@ -65,10 +65,10 @@ pub(super) struct ModuleCell {
 }
 
 /// Modules with contents of one file.
-pub(super) fn read(path: &Path) -> Result<Vec<Module>, NetlistError> {
+pub(super) fn read(path: &Path) -> Result<Vec<YosysModule>, NetlistError> {
     let problem = |problem: String| NetlistError::File { path: path.to_path_buf(), problem };
     let bytes = std::fs::read(path).map_err(|e| problem(format!("cannot be read: {e}")))?;
-    let file: File = serde_json::from_slice(&bytes)
+    let file: RawFile = serde_json::from_slice(&bytes)
         .map_err(|e| problem(format!("is not a netlist written by write_json of Yosys: {e}")))?;
     let mut modules = Vec::new();
     for (name, raw) in file.modules {
@@ -81,18 +81,18 @@ pub(super) fn read(path: &Path) -> Result<Vec<Module>, NetlistError> {
     Ok(modules)
 }
 
-fn module(name: String, raw: RawModule) -> Result<Module, String> {
+fn module(name: String, raw: RawModule) -> Result<YosysModule, String> {
     let mut numbers: HashMap<u64, u32> = HashMap::new();
-    let mut number = |bits: Vec<Bit>| -> Result<Vec<u32>, String> {
+    let mut number = |bits: Vec<RawBit>| -> Result<Vec<u32>, String> {
         let next = |bit| match bit {
-            Bit::Net(net) => {
+            RawBit::Net(net) => {
                 let fresh = CONSTANT_NETS + numbers.len() as u32;
                 Ok(*numbers.entry(net).or_insert(fresh))
             }
             // An undefined bit may be anything.
-            Bit::Constant(value) if value == "0" || value == "x" => Ok(0),
-            Bit::Constant(value) if value == "1" => Ok(1),
-            Bit::Constant(value) => Err(format!("a constant {value:?}; only 0, 1 and x can be simulated")),
+            RawBit::Constant(value) if value == "0" || value == "x" => Ok(0),
+            RawBit::Constant(value) if value == "1" => Ok(1),
+            RawBit::Constant(value) => Err(format!("a constant {value:?}; only 0, 1 and x can be simulated")),
         };
         bits.into_iter().map(next).collect()
     };
@@ -114,5 +114,5 @@ fn module(name: String, raw: RawModule) -> Result<Module, String> {
         }
         cells.push(ModuleCell { name, kind: cell.kind, connections });
     }
-    Ok(Module { name, ports, cells, nets: CONSTANT_NETS + numbers.len() as u32 })
+    Ok(YosysModule { name, ports, cells, nets: CONSTANT_NETS + numbers.len() as u32 })
 }

@@ -1,7 +1,7 @@
 //! How often the conditions of a library's tables hold.
 
 use crate::liberty::Expression;
-use crate::netlist::program::{BLOCK, Program, Source, Words};
+use crate::netlist::program::{BLOCK, Program, ProgramInput, Words};
 use crate::netlist::{Netlist, OPEN, Simulation};
 
 /// Conditions of every cell, counted in samples of the simulation.
@@ -29,12 +29,12 @@ impl Conditions {
             .kinds
             .iter()
             .map(|kind| {
-                let names: Vec<(&str, Source)> = kind
+                let names: Vec<(&str, ProgramInput)> = kind
                     .cell
                     .pins
                     .iter()
                     .enumerate()
-                    .map(|(index, pin)| (pin.name.as_str(), Source::Pin(index)))
+                    .map(|(index, pin)| (pin.name.as_str(), ProgramInput::Pin(index)))
                     .collect();
                 let known = |when: &&Expression| {
                     when.pins().iter().all(|pin| names.iter().any(|(name, _)| name == pin))
@@ -104,7 +104,7 @@ impl KindConditions {
                 for (word, &cell) in register.iter_mut().zip(cells) {
                     let pins = netlist.pins(&netlist.cells[cell as usize]);
                     *word = match source {
-                        Source::Pin(pin) if pins[*pin] != OPEN => values[pins[*pin] as usize],
+                        ProgramInput::Pin(pin) if pins[*pin] != OPEN => values[pins[*pin] as usize],
                         _ => 0,
                     };
                 }

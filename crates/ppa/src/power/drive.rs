@@ -2,7 +2,7 @@
 
 use super::PowerError;
 use super::conditions::Conditions;
-use super::glitches::{GlitchActivity, GlitchCounter, Sample};
+use super::glitches::{CycleSample, GlitchActivity, GlitchCounter};
 use super::stream::PowerStream;
 use super::workload::{Feed, warm_up};
 use crate::Target;
@@ -52,7 +52,7 @@ pub(super) fn drive(
     glitches: Option<(GlitchCounter, usize)>,
     observer: Observer,
 ) -> Result<Activity, PowerError> {
-    let ports = Ports::new(target, netlist)?;
+    let ports = NetlistPorts::new(target, netlist)?;
     let mut streams: Vec<PowerStream> = feeds.par_iter().map(|feed| PowerStream::new(target, feed)).collect();
     let mut simulation = Simulation::new(netlist, streams.len() as u32);
     let mut conditions = Conditions::new(netlist);
@@ -60,7 +60,7 @@ pub(super) fn drive(
     let warm_up = warm_up(target);
     let total = warm_up + cycles;
     let mut glitches =
-        glitches.map(|(counter, wanted)| (counter, Sample::new(wanted, feeds.len(), cycles, warm_up)));
+        glitches.map(|(counter, wanted)| (counter, CycleSample::new(wanted, feeds.len(), cycles, warm_up)));
     for cycle in 0..total {
         if cycle == warm_up {
             simulation.reset_toggles();
@@ -119,12 +119,12 @@ struct NetPort<'a> {
 }
 
 /// The ports of a machine in its netlist: inputs, and outputs with those of control first.
-struct Ports<'a> {
+struct NetlistPorts<'a> {
     inputs: Vec<NetPort<'a>>,
     outputs: Vec<NetPort<'a>>,
 }
 
-impl<'a> Ports<'a> {
+impl<'a> NetlistPorts<'a> {
     fn new(target: &Target, netlist: &'a Netlist) -> Result<Self, PowerError> {
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         for row in &PORTS {
@@ -143,7 +143,7 @@ impl<'a> Ports<'a> {
             list.push(NetPort { row, words: port.nets.chunks_exact(width as usize).collect() });
         }
         outputs.sort_by_key(|port: &NetPort| port.row.compared != Some(Compared::Always));
-        Ok(Ports { inputs, outputs })
+        Ok(NetlistPorts { inputs, outputs })
     }
 
     /// Puts the streams' inputs on the netlist's.

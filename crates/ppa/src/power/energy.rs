@@ -13,9 +13,9 @@
 
 use super::conditions::Conditions;
 use super::drive::Activity;
-use super::nets::Nets;
-use crate::figures::{GlitchFigures, HeadEnergy, Part, PowerFigures};
-use crate::liberty::{Direction, InternalPower, Library, Table};
+use super::nets::NetLoads;
+use crate::figures::{CorePart, GlitchFigures, HeadEnergy, PowerFigures};
+use crate::liberty::{Direction, InternalPower, LibertyTable, Library};
 use crate::netlist::{CellKind, Netlist, OPEN};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,8 +62,8 @@ struct Energy<'a> {
     /// Indices of the related pins.
     related: Vec<usize>,
     condition: Option<usize>,
-    rise: Option<&'a Table>,
-    fall: Option<&'a Table>,
+    rise: Option<&'a LibertyTable>,
+    fall: Option<&'a LibertyTable>,
 }
 
 impl<'a> Energy<'a> {
@@ -79,7 +79,7 @@ impl<'a> Energy<'a> {
 
     /// Mean of both edges, J.
     fn at(&self, transition: f64, load: f64) -> f64 {
-        let edge = |table: Option<&Table>| table.map_or(0.0, |table| table.at(transition, load));
+        let edge = |table: Option<&LibertyTable>| table.map_or(0.0, |table| table.at(transition, load));
         (edge(self.rise) + edge(self.fall)) / 2.0
     }
 }
@@ -123,7 +123,7 @@ impl<'a> KindPower<'a> {
 struct Estimate<'a> {
     netlist: &'a Netlist,
     activity: &'a Activity,
-    nets: &'a Nets,
+    nets: &'a NetLoads,
     kind: &'a KindPower<'a>,
     cell: usize,
     /// Converts counted events into events per second.
@@ -237,7 +237,7 @@ impl PowerReport {
         library: &Library,
         activity: &Activity,
         clock: f64,
-        classify: &dyn Fn(&[&str]) -> Part,
+        classify: &dyn Fn(&[&str]) -> CorePart,
     ) -> Option<GlitchFigures> {
         let glitches = activity.glitches.as_ref()?;
         let figures = |cycles: u64, toggles: Vec<u32>| {
@@ -273,7 +273,7 @@ impl PowerReport {
         let conditions = &activity.conditions;
         let kinds: Vec<KindPower> =
             netlist.kinds.iter().enumerate().map(|(i, kind)| KindPower::new(i, kind, conditions)).collect();
-        let nets = Nets::new(netlist, library);
+        let nets = NetLoads::new(netlist, library);
         let mut report = PowerReport {
             clock,
             by_instance: vec![CellPower::default(); netlist.instances.len()],
@@ -315,13 +315,13 @@ impl PowerReport {
     pub fn figures(
         &self,
         netlist: &Netlist,
-        classify: &dyn Fn(&[&str]) -> Part,
+        classify: &dyn Fn(&[&str]) -> CorePart,
         workload: String,
         activity: &Activity,
     ) -> PowerFigures {
         let milli = 1e3;
         let mut total = CellPower::default();
-        let mut by_part: BTreeMap<Part, f64> = BTreeMap::new();
+        let mut by_part: BTreeMap<CorePart, f64> = BTreeMap::new();
         for (instance, power) in self.by_instance.iter().enumerate() {
             total.add(power);
             *by_part.entry(classify(&netlist.path(instance))).or_default() += power.total() * milli;

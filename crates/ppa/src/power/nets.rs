@@ -1,10 +1,10 @@
 //! Loads and transition times of nets.
 
-use crate::liberty::{Direction, Edge, Library, Sense, Table, TimingArc};
+use crate::liberty::{Direction, Edge, LibertyTable, Library, Sense, TimingArc};
 use crate::netlist::{CellKind, Netlist, OPEN};
 
 /// Loads and transition times of all nets.
-pub(super) struct Nets {
+pub(super) struct NetLoads {
     /// Pins on each net, and its wires where the library has a wire load model by default, F.
     pub load: Vec<f64>,
     /// Mean transition time of each net, s: over its edges and arcs.
@@ -18,7 +18,7 @@ pub(super) const RISE: usize = 0;
 /// As [`RISE`].
 pub(super) const FALL: usize = 1;
 
-impl Nets {
+impl NetLoads {
     /// Loads, and transition times from the library's tables along the order of evaluation. Inputs and the
     /// clock have the fastest edge that the library knows.
     pub(super) fn new(netlist: &Netlist, library: &Library) -> Self {
@@ -41,10 +41,14 @@ impl Nets {
         let pins = netlist.kinds.iter().flat_map(|kind| &kind.cell.pins);
         let edges = pins.flat_map(|pin| &pin.arcs).flat_map(|arc| [&arc.rise, &arc.fall]);
         let tables = edges.filter_map(|edge| edge.transition.as_ref());
-        let fastest = tables.map(Table::first_transition).filter(|&t| t > 0.0).fold(f64::MAX, f64::min);
+        let fastest =
+            tables.map(LibertyTable::first_transition).filter(|&t| t > 0.0).fold(f64::MAX, f64::min);
         let fastest = if fastest == f64::MAX { 0.0 } else { fastest };
-        let mut nets =
-            Nets { load, transition: vec![fastest; netlist.nets], slowest: vec![[fastest; 2]; netlist.nets] };
+        let mut nets = NetLoads {
+            load,
+            transition: vec![fastest; netlist.nets],
+            slowest: vec![[fastest; 2]; netlist.nets],
+        };
         let arcs: Vec<Vec<PinArcs>> = netlist.kinds.iter().map(pin_arcs).collect();
         for cell in &netlist.cells {
             let pins = netlist.pins(cell);

@@ -1,6 +1,6 @@
 use super::conditions::Conditions;
 use super::*;
-use crate::figures::Part;
+use crate::figures::CorePart;
 use crate::netlist::{Simulation, testing};
 use flashd_simulator::Workload;
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, FlashDVariant};
@@ -81,7 +81,7 @@ fn cells(library: &str, netlist: &str) -> PowerFigures {
         glitches: None,
     };
     let report = PowerReport::new(&netlist, &library, &activity, 4e6);
-    report.figures(&netlist, &|_| Part::Control, String::new(), &activity)
+    report.figures(&netlist, &|_| CorePart::Control, String::new(), &activity)
 }
 
 /// Without the last digits.
@@ -115,7 +115,7 @@ fn three_gates_as_computed_by_hand() {
     assert_eq!(micro(figures.clock_net), 4.0 * 0.5 * 4.0);
     // The NAND's inputs are both 1 in two of four cycles.
     assert_eq!(micro(figures.leakage), 1.0 + (8.0 + 4.0) / 2.0 + 2.0);
-    assert_eq!(figures.by_part, [(Part::Control, figures.total)]);
+    assert_eq!(figures.by_part, [(CorePart::Control, figures.total)]);
     let sum = figures.switching + figures.internal + figures.clock_net + figures.leakage;
     assert!((figures.total - sum).abs() < 1e-9);
     assert_eq!(figures.activity, 7.0 / 3.0 / 4.0);

@@ -4,12 +4,12 @@
 //! a pair of bars for each format.
 
 use super::compare::{
-    CLOCKS_DIFFER, Compared, Pair, area_saving, energy_saving, glitch_saving, groups, in_words, mean,
-    same_clock,
+    CLOCKS_DIFFER, ComparedCores, CorePair, area_saving, energy_saving, glitch_saving, groups, in_words,
+    mean, same_clock,
 };
 use super::tables::significant;
-use crate::figures::{CoreFigures, Part};
-use flashd_chart::{Axis, Bar, Body, ChartError, Group, Ink, Panel, svg};
+use crate::figures::{CoreFigures, CorePart};
+use flashd_chart::{Axis, Bar, BarGroup, ChartError, Ink, Panel, PanelBody, svg};
 use std::collections::BTreeMap;
 
 /// What a chart shows.
@@ -23,7 +23,7 @@ pub enum Measure {
 
 /// A chart of one group of figures.
 #[derive(Clone, Debug)]
-pub struct Chart {
+pub struct ReportChart {
     /// What it shows.
     pub measure: Measure,
     /// File name: `area_osu018_stdcells.svg`.
@@ -38,7 +38,7 @@ pub struct Chart {
 ///
 /// # Errors
 /// If the drawing library fails.
-pub fn charts(figures: &[CoreFigures]) -> Result<Vec<Chart>, ChartError> {
+pub fn charts(figures: &[CoreFigures]) -> Result<Vec<ReportChart>, ChartError> {
     let mut charts = Vec::new();
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     for group in &groups(figures) {
@@ -51,7 +51,7 @@ pub fn charts(figures: &[CoreFigures]) -> Result<Vec<Chart>, ChartError> {
             let Some(chart) = chart(group, measure) else { continue };
             let name = format!("{stem}_{library}{suffix}.svg");
             let caption = chart.notes.join(" ");
-            charts.push(Chart { measure, name, caption, svg: svg(&[chart])? });
+            charts.push(ReportChart { measure, name, caption, svg: svg(&[chart])? });
         }
     }
     Ok(charts)
@@ -80,11 +80,11 @@ fn bars(name: &str, core: &CoreFigures, measure: Measure, with_glitches: bool, s
         all = vec![(power.total, &power.by_part)];
         all.extend(power.glitches.as_ref().filter(|_| with_glitches).map(|g| (g.total, &g.by_part)));
     }
-    let bar = |(total, by_part): (f64, &Vec<(Part, f64)>)| {
+    let bar = |(total, by_part): (f64, &Vec<(CorePart, f64)>)| {
         let part =
-            |(i, part): (usize, Part)| (part.name().to_string(), Ink::nth(i), part.of(by_part) * scale);
+            |(i, part): (usize, CorePart)| (part.name().to_string(), Ink::nth(i), part.of(by_part) * scale);
         let mut segments: Vec<_> =
-            (0..).zip(Part::ALL).map(part).filter(|(.., value)| *value > 0.0).collect();
+            (0..).zip(CorePart::ALL).map(part).filter(|(.., value)| *value > 0.0).collect();
         if core.area.by_part.is_empty() {
             segments = vec![("whole core, hierarchy dissolved".to_string(), Ink::GREY, total * scale)];
         }
@@ -96,17 +96,17 @@ fn bars(name: &str, core: &CoreFigures, measure: Measure, with_glitches: bool, s
 }
 
 /// The chart of a group; `None` if there is nothing to compare.
-fn chart(group: &Compared, measure: Measure) -> Option<flashd_chart::Chart> {
-    let drawn = |pair: &Pair| measure == Measure::Area || energy_saving(pair.flash_d, pair.fa2).is_some();
-    let pairs: Vec<Pair> = group.pairs().into_iter().filter(drawn).collect();
+fn chart(group: &ComparedCores, measure: Measure) -> Option<flashd_chart::Chart> {
+    let drawn = |pair: &CorePair| measure == Measure::Area || energy_saving(pair.flash_d, pair.fa2).is_some();
+    let pairs: Vec<CorePair> = group.pairs().into_iter().filter(drawn).collect();
     let cores: Vec<&CoreFigures> = pairs.iter().flat_map(|pair| [pair.fa2, pair.flash_d]).collect();
     let clock = cores.first()?.timing.clock;
-    let known = |pair: &Pair| glitch_saving(pair.flash_d, pair.fa2).is_some();
+    let known = |pair: &CorePair| glitch_saving(pair.flash_d, pair.fa2).is_some();
     let with_glitches = measure == Measure::Power && pairs.iter().all(known);
     let one_clock = cores.iter().all(|core| same_clock(core.timing.clock, clock));
     let (quantity, unit, scale) = quantity(measure, &cores, one_clock);
     let mut savings = Vec::new();
-    let mut panels: BTreeMap<usize, Vec<Group>> = BTreeMap::new();
+    let mut panels: BTreeMap<usize, Vec<BarGroup>> = BTreeMap::new();
     for pair in &pairs {
         let saving = match measure {
             Measure::Area => area_saving(pair.flash_d, pair.fa2),
@@ -121,7 +121,7 @@ fn chart(group: &Compared, measure: Measure) -> Option<flashd_chart::Chart> {
             };
             bars(&name, core, measure, with_glitches, scale(core))
         });
-        panels.entry(pair.flash_d.configuration.d).or_default().push(Group {
+        panels.entry(pair.flash_d.configuration.d).or_default().push(BarGroup {
             name: pair.flash_d.configuration.format.to_string(),
             note: match glitch_saving(pair.flash_d, pair.fa2).filter(|_| with_glitches) {
                 Some(glitches) => format!("{}, {}", in_words(saving), in_words(glitches)),
@@ -137,11 +137,11 @@ fn chart(group: &Compared, measure: Measure) -> Option<flashd_chart::Chart> {
         notes.push(format!("Left bar of each design: without glitches; right bar: with glitches, {words}."));
     }
     let at = if one_clock { format!(" at {} ns", significant(clock)) } else { String::new() };
-    let panel = |(d, groups): (usize, Vec<Group>)| Panel {
+    let panel = |(d, groups): (usize, Vec<BarGroup>)| Panel {
         y: Axis::linear(format!("{}, {unit}", quantity.to_lowercase())),
         title: format!("d = {d}"),
         x: Axis::default(),
-        body: Body::Bars(groups),
+        body: PanelBody::Bars(groups),
     };
     Some(flashd_chart::Chart {
         title: format!("{quantity}{at}, {unit}: {}", group.library),
@@ -152,7 +152,7 @@ fn chart(group: &Compared, measure: Measure) -> Option<flashd_chart::Chart> {
 }
 
 /// The average of savings, and which cores are drawn where there was a choice; `None` without a saving.
-fn caption(savings: &[f64], pairs: &[Pair], group: &Compared) -> Option<String> {
+fn caption(savings: &[f64], pairs: &[CorePair], group: &ComparedCores) -> Option<String> {
     let average = match savings {
         [one] => format!("FLASH-D over FA2: {}.", in_words(*one)),
         many => format!(
@@ -167,7 +167,7 @@ fn caption(savings: &[f64], pairs: &[Pair], group: &Compared) -> Option<String> 
         .map(|pair| format!("{} and {}", pair.flash_d.core, pair.fa2.core))
         .collect();
     let mut clock = format!(" Clock: {}.", group.clock());
-    if !pairs.iter().all(Pair::same_clock) {
+    if !pairs.iter().all(CorePair::same_clock) {
         clock += &format!(" {CLOCKS_DIFFER}");
     }
     Some(match chosen.is_empty() {

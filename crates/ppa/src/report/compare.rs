@@ -1,6 +1,6 @@
 //! FLASH-D against FA2: which cores are compared, and what one saves over the other.
 
-use crate::figures::{CoreFigures, Run};
+use crate::figures::{CoreFigures, FiguresRun};
 use flashd_spec::config::Design;
 use flashd_spec::format::Format;
 
@@ -12,9 +12,9 @@ pub const CLOCKS_DIFFER: &str = "The cores of a pair run at clocks of their own,
 
 /// Cores that were measured alike: same library, clock, options and tools.
 #[derive(Clone, Debug)]
-pub struct Compared<'a> {
+pub struct ComparedCores<'a> {
     /// What they were measured with.
-    pub run: &'a Run,
+    pub run: &'a FiguresRun,
     /// The library's name in its file.
     pub library: &'a str,
     /// The cores, in the order in which they were measured.
@@ -23,7 +23,7 @@ pub struct Compared<'a> {
 
 /// A FLASH-D and an FA2 core of the same format and vector length.
 #[derive(Clone, Copy, Debug)]
-pub struct Pair<'a> {
+pub struct CorePair<'a> {
     /// The FLASH-D core.
     pub flash_d: &'a CoreFigures,
     /// The FA2 core.
@@ -32,7 +32,7 @@ pub struct Pair<'a> {
     pub only: bool,
 }
 
-impl Pair<'_> {
+impl CorePair<'_> {
     /// Whether both run at the same clock. Where they do not, the faster one may be larger for its speed.
     pub fn same_clock(&self) -> bool {
         same_clock(self.flash_d.timing.clock, self.fa2.timing.clock)
@@ -59,12 +59,12 @@ impl Matrix<'_> {
 }
 
 /// Sorts figures into groups, in the order in which they come.
-pub fn groups(figures: &[CoreFigures]) -> Vec<Compared<'_>> {
-    let mut groups: Vec<Compared> = Vec::new();
+pub fn groups(figures: &[CoreFigures]) -> Vec<ComparedCores<'_>> {
+    let mut groups: Vec<ComparedCores> = Vec::new();
     for core in figures {
         match groups.iter_mut().find(|g| *g.run == core.run && g.library == core.library) {
             Some(group) => group.cores.push(core),
-            None => groups.push(Compared { run: &core.run, library: &core.library, cores: vec![core] }),
+            None => groups.push(ComparedCores { run: &core.run, library: &core.library, cores: vec![core] }),
         }
     }
     groups
@@ -100,7 +100,7 @@ pub(crate) fn in_words(saving: f64) -> String {
     }
 }
 
-impl<'a> Compared<'a> {
+impl<'a> ComparedCores<'a> {
     /// The clock asked for, in words, and whether it is gated.
     pub fn clock(&self) -> String {
         let gates = if self.run.clock_gates { ", with clock gates" } else { "" };
@@ -144,7 +144,7 @@ impl<'a> Compared<'a> {
     /// A pair for each format and vector length at which both designs were measured. Of several cores of one
     /// design the smallest stands for it; those that follow the paper to the letter, and are less accurate, only
     /// if there is no other.
-    pub fn pairs(&self) -> Vec<Pair<'a>> {
+    pub fn pairs(&self) -> Vec<CorePair<'a>> {
         let smallest = |cores: &[&'a CoreFigures]| {
             cores.iter().copied().min_by(|a, b| {
                 let key = |c: &CoreFigures| (c.configuration.follows_the_paper(), c.area.total);
@@ -156,7 +156,7 @@ impl<'a> Compared<'a> {
             .iter()
             .filter_map(|m| {
                 let only = m.flash_d.len() == 1 && m.fa2.len() == 1;
-                Some(Pair { flash_d: smallest(&m.flash_d)?, fa2: smallest(&m.fa2)?, only })
+                Some(CorePair { flash_d: smallest(&m.flash_d)?, fa2: smallest(&m.fa2)?, only })
             })
             .collect()
     }

@@ -10,8 +10,8 @@ pub(super) fn core(name: &str, design: Design, d: usize, area: f64, power: f64, 
         Design::FlashD => [0.5, 0.125, 0.25, 0.0, 0.125],
         Design::Fa2 => [0.25, 0.125, 0.25, 0.25, 0.125],
     };
-    let by_part = |total: f64| -> Vec<(Part, f64)> {
-        Part::ALL.into_iter().zip(shares).map(|(part, share)| (part, share * total)).collect()
+    let by_part = |total: f64| -> Vec<(CorePart, f64)> {
+        CorePart::ALL.into_iter().zip(shares).map(|(part, share)| (part, share * total)).collect()
     };
     CoreFigures {
         core: name.to_string(),
@@ -65,8 +65,8 @@ pub(super) fn core(name: &str, design: Design, d: usize, area: f64, power: f64, 
     }
 }
 
-fn run(clock: f64) -> Run {
-    Run {
+fn run(clock: f64) -> FiguresRun {
+    FiguresRun {
         flashd: "0".to_string(),
         yosys: "Yosys 0".to_string(),
         opensta: "OpenSTA 0".to_string(),

@@ -1,7 +1,9 @@
 //! The HTML page.
 
-use super::charts::{Chart, Measure, charts};
-use super::compare::{CLOCKS_DIFFER, Compared, Pair, area_saving, energy_saving, glitch_saving, groups};
+use super::charts::{Measure, ReportChart, charts};
+use super::compare::{
+    CLOCKS_DIFFER, ComparedCores, CorePair, area_saving, energy_saving, glitch_saving, groups,
+};
 use super::page::{commands, details, element, page, table};
 use super::tables::{self, ReportTable, significant};
 use crate::figures::{CoreFigures, Measurements, PowerFigures};
@@ -36,7 +38,7 @@ pub fn html(measured_cores: &Measurements, how: &Commands) -> Result<String, Cha
 }
 
 /// What was measured, and what the figures mean.
-fn measured(groups: &[Compared]) -> String {
+fn measured(groups: &[ComparedCores]) -> String {
     let mut body = element("h2", "What was measured");
     let rows = groups.iter().map(|group| {
         let run = group.run;
@@ -71,7 +73,7 @@ fn measured(groups: &[Compared]) -> String {
 }
 
 /// Charts and tables of FLASH-D against FA2.
-fn compared(groups: &[Compared], charts: &[Chart]) -> String {
+fn compared(groups: &[ComparedCores], charts: &[ReportChart]) -> String {
     let mut body = element("h2", "FLASH-D against FA2");
     if charts.is_empty() {
         return body
@@ -90,7 +92,7 @@ fn compared(groups: &[Compared], charts: &[Chart]) -> String {
     for group in groups.iter().filter(|group| !group.pairs().is_empty()) {
         body += &element("h3", &format!("{}, clock: {}", group.library, group.clock()));
         body += &table(&tables::pairs(group));
-        if !group.pairs().iter().all(Pair::same_clock) {
+        if !group.pairs().iter().all(CorePair::same_clock) {
             body += &element("p", CLOCKS_DIFFER);
         }
         for matrix in group.matrices() {
@@ -110,7 +112,7 @@ fn compared(groups: &[Compared], charts: &[Chart]) -> String {
     body
 }
 
-fn all_cores(groups: &[Compared]) -> String {
+fn all_cores(groups: &[ComparedCores]) -> String {
     let mut body = element("h2", "All cores");
     for group in groups {
         body += &element("h3", &format!("{}, clock: {}", group.library, group.clock()));
@@ -197,7 +199,7 @@ fn each_core(figures: &[CoreFigures], how: &Commands) -> String {
     body
 }
 
-fn reproduce(groups: &[Compared], how: &Commands) -> String {
+fn reproduce(groups: &[ComparedCores], how: &Commands) -> String {
     let mut body = element("h2", "How to reproduce");
     body += &commands(&how.whole);
     body += &element(

@@ -1,6 +1,6 @@
 //! Figures of earlier runs.
 
-use crate::figures::{CoreFigures, Measurements, Part};
+use crate::figures::{CoreFigures, CorePart, Measurements};
 
 /// Reads figures as `flashd ppa --json` prints them.
 ///
@@ -24,7 +24,7 @@ fn check(f: &CoreFigures) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("{field} is {value}; a number above 0 is needed")),
     };
-    let parts = |field: &str, values: &[(Part, f64)]| match values
+    let parts = |field: &str, values: &[(CorePart, f64)]| match values
         .iter()
         .find(|(_, value)| !(value.is_finite() && *value >= 0.0))
     {

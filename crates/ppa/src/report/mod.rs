@@ -13,7 +13,7 @@ mod input;
 pub mod page;
 pub mod tables;
 
-pub use charts::{Chart, Measure, charts};
+pub use charts::{Measure, ReportChart, charts};
 pub use html::{Commands, html};
 pub use input::{join, read};
 

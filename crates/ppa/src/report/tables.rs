@@ -1,7 +1,7 @@
 //! The tables of a report, as text: for a terminal and for HTML alike.
 
-use super::compare::{Compared, Matrix, area_saving, energy_saving, glitch_saving, in_words};
-use crate::figures::{CoreFigures, FailedCore, Part, PowerFigures};
+use super::compare::{ComparedCores, Matrix, area_saving, energy_saving, glitch_saving, in_words};
+use crate::figures::{CoreFigures, CorePart, FailedCore, PowerFigures};
 
 /// Modules that a breakdown lists.
 const MODULES: usize = 8;
@@ -42,7 +42,7 @@ fn missed(cores: &[&CoreFigures]) -> &'static str {
 }
 
 /// Arrays next to as many single cores.
-pub fn arrays(group: &Compared) -> ReportTable {
+pub fn arrays(group: &ComparedCores) -> ReportTable {
     let rows = group.arrays().into_iter().map(|(array, core, queries)| {
         let n = queries as f64;
         let over = |value: f64, alone: f64| format!("{:+.1} %", 100.0 * (value / (n * alone) - 1.0));
@@ -159,7 +159,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// What the FLASH-D core of each pair saves over the FA2 core.
-pub fn pairs(group: &Compared) -> ReportTable {
+pub fn pairs(group: &ComparedCores) -> ReportTable {
     let rows = group.pairs().into_iter().map(|pair| {
         let c = &pair.flash_d.configuration;
         vec![
@@ -197,7 +197,7 @@ pub fn functions(f: &CoreFigures) -> Option<ReportTable> {
     if f.area.by_part.is_empty() {
         return None;
     }
-    let rows = Part::ALL.map(|part| {
+    let rows = CorePart::ALL.map(|part| {
         let area = part.of(&f.area.by_part);
         let mut row = vec![part.name().to_string(), significant(area), share(area, f.area.total)];
         if let Some(power) = &f.power {

@@ -7,7 +7,7 @@ use crate::figures::{CoreFigures, FailedCore, GlitchFigures, HeadEnergy, Measure
 use flashd_spec::config::{Design, Fa2Variant, FlashDVariant};
 use flashd_spec::format::Format;
 
-fn names(pairs: &[Pair]) -> Vec<(String, String, bool)> {
+fn names(pairs: &[CorePair]) -> Vec<(String, String, bool)> {
     pairs.iter().map(|p| (p.flash_d.core.clone(), p.fa2.core.clone(), p.only)).collect()
 }
 
@@ -77,7 +77,7 @@ fn energy_does_not_depend_on_the_clock() {
     assert!((energy_saving(&slow, &fast).unwrap() - 0.25).abs() < 1e-12);
     let charts = charts(&[CoreFigures { run: fast.run.clone(), ..slow }, fast]).unwrap();
     // Of nothing there is none, and no minus before it.
-    assert_eq!(crate::figures::Part::Division.of(&[]).to_string(), "0");
+    assert_eq!(crate::figures::CorePart::Division.of(&[]).to_string(), "0");
     assert!(charts[0].caption.ends_with(CLOCKS_DIFFER));
     // The clocks of both designs are at their bars.
     for chart in &charts {
@@ -319,7 +319,7 @@ fn power_with_glitches_stands_beside_power_without() {
     assert!(words.contains("standard deviation 4.243, 117.0 to 123.0"), "{words}");
     let drawn = charts(&all[..2]).unwrap();
     let chart = |measure| drawn.iter().find(|chart| chart.measure == measure).unwrap();
-    let bars = |chart: &Chart| {
+    let bars = |chart: &ReportChart| {
         let frame = |line: &&str| line.starts_with("<rect") && line.contains("stroke=\"#FFFFFF\"");
         chart.svg.lines().filter(frame).count()
     };

@@ -16,7 +16,7 @@ const JSON: &str = "netlist.json";
 
 /// The choice for one module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Choice {
+pub(crate) struct MappingChoice {
     /// Which candidate.
     pub candidate: usize,
     /// How eagerly its nets are buffered.
@@ -24,14 +24,14 @@ pub(crate) struct Choice {
 }
 
 /// A core's modules, children first, each with its candidates.
-pub(crate) struct Parts {
+pub(crate) struct CoreModules {
     pub modules: Vec<SourceModule>,
     pub candidates: Vec<Vec<Candidate>>,
     /// Whether a module has its faster mappings.
     pub complete: Vec<bool>,
 }
 
-impl Parts {
+impl CoreModules {
     /// Adds the faster mappings of a module. Its smallest one stays the first.
     pub(super) fn complete(&mut self, module: usize, faster: Vec<Candidate>) {
         let mut known = std::mem::take(&mut self.candidates[module]).into_iter();
@@ -46,7 +46,7 @@ impl Parts {
         &self,
         library: &CellLibrary,
         cache: &Cache,
-        choices: &[Choice],
+        choices: &[MappingChoice],
         clock: &str,
     ) -> Result<Mapped, PpaError> {
         let mut interfaces: HashMap<String, Interface> = HashMap::new();

@@ -6,7 +6,7 @@
 //! level by level until the driver can drive the rest.
 
 use super::library_file::CellLibrary;
-use super::structure::{Bit, JsonCell, JsonModule};
+use super::structure::{JsonBit, JsonCell, JsonModule};
 use crate::liberty::Cell;
 use std::collections::{BTreeMap, HashMap};
 
@@ -45,7 +45,7 @@ pub(crate) struct Interface {
 
 /// A pin on a net.
 #[derive(Clone, Debug)]
-struct Sink {
+struct NetPin {
     cell: String,
     port: String,
     index: usize,
@@ -54,8 +54,8 @@ struct Sink {
 
 /// A net with its driver's abilities.
 #[derive(Clone, Debug, Default)]
-struct Net {
-    sinks: Vec<Sink>,
+struct Driven {
+    sinks: Vec<NetPin>,
     /// Largest load of the driver, without regard to the effort.
     limit: f64,
     /// Load that cannot be moved: inside of the submodule that drives the net.
@@ -80,7 +80,7 @@ pub(crate) fn insert(
     for (&number, net) in &mut nets {
         // The mapper has sized the nets that it sees.
         let effort = if net.unseen { effort } else { Effort::Legal };
-        if clock == Some(Bit::Net(number)) || net.gated || net.load() <= net.limit * effort.part() {
+        if clock == Some(JsonBit::Net(number)) || net.gated || net.load() <= net.limit * effort.part() {
             continue;
         }
         if let Some(buffer) = choose(net, library, effort) {
@@ -90,7 +90,7 @@ pub(crate) fn insert(
     interface(module, &nets)
 }
 
-impl Net {
+impl Driven {
     fn load(&self) -> f64 {
         self.fixed + self.sinks.iter().map(|sink| sink.load).sum::<f64>()
     }
@@ -100,13 +100,13 @@ fn nets(
     module: &JsonModule,
     library: &CellLibrary,
     children: &HashMap<String, Interface>,
-) -> BTreeMap<usize, Net> {
-    let mut nets: BTreeMap<usize, Net> = BTreeMap::new();
+) -> BTreeMap<usize, Driven> {
+    let mut nets: BTreeMap<usize, Driven> = BTreeMap::new();
     // Ports are assumed to be driven by the buffer `driver`.
     let driver = library.cells.cell(&library.roles.driver).map_or(f64::INFINITY, max_load);
     for port in module.ports.values().filter(|port| port.direction == "input") {
         for bit in &port.bits {
-            if let Bit::Net(n) = bit {
+            if let JsonBit::Net(n) = bit {
                 nets.entry(*n).or_default().limit = driver;
             }
         }
@@ -115,7 +115,7 @@ fn nets(
         let kind = library.cells.cell(&cell.kind);
         for (port, bits) in &cell.connections {
             for (index, bit) in bits.iter().enumerate() {
-                let Bit::Net(n) = bit else { continue };
+                let JsonBit::Net(n) = bit else { continue };
                 let net = nets.entry(*n).or_default();
                 let inner = children.get(&cell.kind);
                 net.unseen |=
@@ -130,7 +130,7 @@ fn nets(
                         Some(kind) => kind.pin(port).map_or(0.0, |pin| pin.capacitance),
                         None => inner.and_then(|i| i.inputs.get(port)?.get(index)).copied().unwrap_or(0.0),
                     };
-                    net.sinks.push(Sink { cell: name.clone(), port: port.clone(), index, load });
+                    net.sinks.push(NetPin { cell: name.clone(), port: port.clone(), index, load });
                 }
             }
         }
@@ -138,11 +138,11 @@ fn nets(
     nets
 }
 
-fn interface(module: &JsonModule, nets: &BTreeMap<usize, Net>) -> Interface {
+fn interface(module: &JsonModule, nets: &BTreeMap<usize, Driven>) -> Interface {
     let mut interface = Interface::default();
-    let net = |bit: &Bit| match bit {
-        Bit::Net(n) => nets.get(n).cloned().unwrap_or_default(),
-        Bit::Constant(_) => Net { limit: f64::INFINITY, ..Net::default() },
+    let net = |bit: &JsonBit| match bit {
+        JsonBit::Net(n) => nets.get(n).cloned().unwrap_or_default(),
+        JsonBit::Constant(_) => Driven { limit: f64::INFINITY, ..Driven::default() },
     };
     for (name, port) in &module.ports {
         let bits = port.bits.iter().map(net);
@@ -175,7 +175,7 @@ struct Buffer<'a> {
 }
 
 /// The buffer with which the net takes the fewest levels, then the least area (if legal is enough: area first).
-fn choose<'a>(net: &Net, library: &'a CellLibrary, effort: Effort) -> Option<Buffer<'a>> {
+fn choose<'a>(net: &Driven, library: &'a CellLibrary, effort: Effort) -> Option<Buffer<'a>> {
     let buffers = library.cells.buffers().into_iter().filter_map(|cell| {
         let (input, output) = (cell.inputs().next()?, cell.outputs().next()?);
         let limit = pin_limit(cell, &output.name);
@@ -199,7 +199,7 @@ fn choose<'a>(net: &Net, library: &'a CellLibrary, effort: Effort) -> Option<Buf
 
 impl Buffer<'_> {
     /// Sizes of the groups of neighbouring pins, level by level from the pins to the driver.
-    fn groups(&self, net: &Net, effort: Effort) -> Vec<Vec<usize>> {
+    fn groups(&self, net: &Driven, effort: Effort) -> Vec<Vec<usize>> {
         let (limit, own) = (net.limit * effort.part(), self.limit * effort.part());
         let mut loads: Vec<f64> = net.sinks.iter().map(|sink| sink.load).collect();
         let mut levels = Vec::new();
@@ -227,7 +227,14 @@ impl Buffer<'_> {
         levels
     }
 
-    fn build(&self, module: &mut JsonModule, net: &mut Net, number: usize, effort: Effort, next: &mut usize) {
+    fn build(
+        &self,
+        module: &mut JsonModule,
+        net: &mut Driven,
+        number: usize,
+        effort: Effort,
+        next: &mut usize,
+    ) {
         let mut inserted = 0;
         for level in self.groups(net, effort) {
             let mut sinks = std::mem::take(&mut net.sinks).into_iter();
@@ -237,11 +244,13 @@ impl Buffer<'_> {
                 for sink in sinks.by_ref().take(size) {
                     let cell = module.cells.get_mut(&sink.cell);
                     if let Some(bits) = cell.and_then(|cell| cell.connections.get_mut(&sink.port)) {
-                        bits[sink.index] = Bit::Net(*next);
+                        bits[sink.index] = JsonBit::Net(*next);
                     }
                 }
-                let pins =
-                    [(self.input, Bit::Net(number), "input"), (self.output, Bit::Net(*next), "output")];
+                let pins = [
+                    (self.input, JsonBit::Net(number), "input"),
+                    (self.output, JsonBit::Net(*next), "output"),
+                ];
                 let cell = JsonCell {
                     kind: self.cell.name.clone(),
                     parameters: BTreeMap::new(),
@@ -249,7 +258,12 @@ impl Buffer<'_> {
                     connections: pins.iter().map(|(p, bit, _)| (p.to_string(), vec![bit.clone()])).collect(),
                 };
                 module.cells.insert(name.clone(), cell);
-                net.sinks.push(Sink { cell: name, port: self.input.to_string(), index: 0, load: self.load });
+                net.sinks.push(NetPin {
+                    cell: name,
+                    port: self.input.to_string(),
+                    index: 0,
+                    load: self.load,
+                });
                 *next += 1;
             }
         }

@@ -4,7 +4,7 @@ use super::cache::{Cache, Digest};
 use super::clock_gates::GateCell;
 use super::compressor;
 use super::library_file::CellLibrary;
-use super::recipe::{self, Arithmetic, Wanted};
+use super::recipe::{self, ArithmeticStyle, WantedMappings};
 use super::split::SourceModule;
 use super::structure::JsonModule;
 use super::tools::{self, Tools};
@@ -50,7 +50,7 @@ pub(crate) fn candidates(
     cache: &Cache,
     module: &SourceModule,
     headers: &[&str],
-    wanted: Wanted,
+    wanted: WantedMappings,
 ) -> Result<(Vec<Candidate>, bool), PpaError> {
     let mut digest = Digest::new()
         .field("flow", RECIPE)
@@ -100,7 +100,7 @@ pub(super) fn map(
     folder: &Path,
     module: &SourceModule,
     headers: &[&str],
-    wanted: Wanted,
+    wanted: WantedMappings,
 ) -> Result<Vec<Candidate>, PpaError> {
     let work = tools::work_folder()?;
     let work = work.path();
@@ -148,7 +148,7 @@ fn map_words(
     work: &Path,
     module: &SourceModule,
     words: &JsonModule,
-    wanted: Wanted,
+    wanted: WantedMappings,
     write: &dyn Fn(&str, &str) -> Result<(), PpaError>,
 ) -> Result<Vec<(String, String)>, PpaError> {
     let shapes = compressor::shapes(words);
@@ -164,7 +164,7 @@ fn map_words(
     let mut whole = head.clone();
     let mut stems = Vec::new();
     let mut single = Vec::new();
-    for arithmetic in Arithmetic::of(any("$alu"), any("$macc"), adder).iter().filter(|a| tried(a.key)) {
+    for arithmetic in ArithmeticStyle::of(any("$alu"), any("$macc"), adder).iter().filter(|a| tried(a.key)) {
         let files = arithmetic.files(&shapes);
         for (name, text) in &files {
             write(name, text)?;

@@ -40,7 +40,7 @@ pub struct Removed {
 }
 
 /// Something that may be removed.
-struct Entry {
+struct CacheEntry {
     path: PathBuf,
     /// Whether it is a complete entry: a folder that counts for the size.
     complete: bool,
@@ -78,7 +78,7 @@ impl Cache {
     }
 
     /// Everything in the cache that is ours.
-    fn entries(&self) -> Vec<Entry> {
+    fn entries(&self) -> Vec<CacheEntry> {
         let mut entries = Vec::new();
         for (kind, is_part) in KINDS {
             for (path, name, metadata) in children(&self.folder().join(kind)) {
@@ -87,13 +87,13 @@ impl Cache {
                     continue;
                 }
                 let (Some(bytes), Ok(used)) = (size(&path, is_part), metadata.modified()) else { continue };
-                entries.push(Entry { path, complete, bytes, used });
+                entries.push(CacheEntry { path, complete, bytes, used });
             }
         }
         for (path, name, metadata) in children(&self.folder().join(LIBRARIES)) {
             let ours = name.split_once('_').is_some_and(|(d, _)| d.len() == DIGITS.1 && is_digest(d));
             if let (true, true, Ok(used)) = (ours, metadata.is_file(), metadata.modified()) {
-                entries.push(Entry { path, complete: false, bytes: metadata.len(), used });
+                entries.push(CacheEntry { path, complete: false, bytes: metadata.len(), used });
             }
         }
         entries
@@ -130,7 +130,7 @@ fn size(folder: &Path, is_part: IsPart) -> Option<u64> {
 }
 
 /// Removes an entry unless it has been used in the meantime.
-fn discard(entry: &Entry) -> bool {
+fn discard(entry: &CacheEntry) -> bool {
     let used = symlink_metadata(&entry.path).and_then(|metadata| metadata.modified());
     if used.ok() != Some(entry.used) {
         return false;

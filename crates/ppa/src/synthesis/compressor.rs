@@ -20,7 +20,7 @@ struct Term {
 
 /// Shape of a `$macc` cell, by its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Shape {
+pub(crate) struct MaccShape {
     /// Parameter `CONFIG`, most significant bit first.
     pub config: String,
     pub a_width: usize,
@@ -36,7 +36,7 @@ struct Dot {
     depth: usize,
 }
 
-impl Shape {
+impl MaccShape {
     /// The terms in the order of port `A`; bits of port `B` are one-bit terms.
     fn terms(&self) -> Option<Vec<Term>> {
         let mut bits = self.config.bytes().rev().map(|bit| usize::from(bit == b'1'));
@@ -71,7 +71,7 @@ impl Shape {
         }
         columns.reduce(adder);
         let body = columns.finish();
-        let Shape { config, a_width, b_width, y_width } = self;
+        let MaccShape { config, a_width, b_width, y_width } = self;
         Some(format!(
             "(* techmap_celltype = \"$macc\" *)\n\
              module compress_{index} (A, B, Y);\n\
@@ -98,7 +98,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn new(shape: &Shape, terms: &[Term], adder: &FullAdder) -> Self {
+    fn new(shape: &MaccShape, terms: &[Term], adder: &FullAdder) -> Self {
         let mut columns =
             Columns { dots: vec![Vec::new(); shape.y_width], constant: 0, text: String::new(), wires: 0 };
         // Adders that complement take complements as gladly: NAND is smaller than AND.
@@ -249,13 +249,13 @@ impl Columns {
 }
 
 /// Shapes of the `$macc` cells in a module's JSON.
-pub(crate) fn shapes(module: &super::structure::JsonModule) -> BTreeSet<Shape> {
+pub(crate) fn shapes(module: &super::structure::JsonModule) -> BTreeSet<MaccShape> {
     let number = |value: &serde_json::Value| usize::from_str_radix(value.as_str()?, 2).ok();
     let cells = module.cells.values().filter(|cell| cell.kind == "$macc");
     cells
         .filter_map(|cell| {
             let parameter = |name: &str| cell.parameters.get(name);
-            Some(Shape {
+            Some(MaccShape {
                 config: parameter("CONFIG")?.as_str()?.to_string(),
                 a_width: number(parameter("A_WIDTH")?)?,
                 b_width: number(parameter("B_WIDTH")?)?,

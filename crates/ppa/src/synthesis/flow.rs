@@ -1,13 +1,13 @@
 //! From a configuration to a mapped core.
 
-use super::assemble::{Choice, Parts};
+use super::assemble::{CoreModules, MappingChoice};
 use super::buffers::Effort;
 use super::candidates;
-use super::recipe::Wanted;
+use super::recipe::WantedMappings;
 use super::select::{self, Hierarchy};
 use super::split::{self, SourceModule};
 use super::{Cache, Candidate, CellLibrary, Mapped, Tools};
-use crate::figures::{AreaFigures, ArrayShape, CoreFigures, ModuleArea, Part, Run, TimingFigures};
+use crate::figures::{AreaFigures, ArrayShape, CoreFigures, CorePart, FiguresRun, ModuleArea, TimingFigures};
 use crate::timing::{self, Analysis, CLOCK, TimedPath};
 use crate::{PpaError, Target};
 use flashd_generator::EXTERNAL_SHARE;
@@ -144,11 +144,11 @@ impl Flow {
         &self,
         modules: Vec<SourceModule>,
         progress: &(dyn Fn(Progress) + Sync),
-    ) -> Result<Parts, PpaError> {
+    ) -> Result<CoreModules, PpaError> {
         let all: Vec<usize> = (0..modules.len()).collect();
         let complete = vec![false; modules.len()];
-        let candidates = self.candidates(&modules, &all, Wanted::Smallest, progress)?;
-        Ok(Parts { candidates, complete, modules })
+        let candidates = self.candidates(&modules, &all, WantedMappings::Smallest, progress)?;
+        Ok(CoreModules { candidates, complete, modules })
     }
 
     /// Mappings of some modules, two modules at a time.
@@ -156,7 +156,7 @@ impl Flow {
         &self,
         modules: &[SourceModule],
         which: &[usize],
-        wanted: Wanted,
+        wanted: WantedMappings,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Vec<Vec<Candidate>>, PpaError> {
         let headers: HashMap<&str, &str> =
@@ -183,7 +183,7 @@ impl Flow {
     /// Gives the modules on some paths their faster mappings, too.
     fn complete(
         &self,
-        parts: &mut Parts,
+        parts: &mut CoreModules,
         hierarchy: &Hierarchy,
         paths: &[&TimedPath],
         progress: &(dyn Fn(Progress) + Sync),
@@ -192,7 +192,7 @@ impl Flow {
         which.sort_unstable();
         which.dedup();
         which.retain(|&module| !parts.complete[module]);
-        let faster = self.candidates(&parts.modules, &which, Wanted::Faster, progress)?;
+        let faster = self.candidates(&parts.modules, &which, WantedMappings::Faster, progress)?;
         for (module, faster) in which.into_iter().zip(faster) {
             parts.complete(module, faster);
         }
@@ -203,9 +203,9 @@ impl Flow {
     /// has a faster one.
     fn fastest(
         &self,
-        parts: &mut Parts,
+        parts: &mut CoreModules,
         rounds: &mut Rounds,
-        choices: &mut Vec<Choice>,
+        choices: &mut Vec<MappingChoice>,
     ) -> Result<Trial, PpaError> {
         let mut best: Option<Trial> = None;
         let unit = self.library.time_unit_ns();
@@ -240,8 +240,12 @@ impl Flow {
         best.ok_or_else(no_run)
     }
 
-    fn choose(&self, mut parts: Parts, progress: &(dyn Fn(Progress) + Sync)) -> Result<Trial, PpaError> {
-        let mut choices = vec![Choice { candidate: 0, effort: Effort::Legal }; parts.modules.len()];
+    fn choose(
+        &self,
+        mut parts: CoreModules,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Trial, PpaError> {
+        let mut choices = vec![MappingChoice { candidate: 0, effort: Effort::Legal }; parts.modules.len()];
         let mut rounds = Rounds { done: 0, progress };
         let mut best: Option<Trial> = None;
         let clock = match self.clock_ns {
@@ -279,8 +283,8 @@ impl Flow {
 
     fn time(
         &self,
-        parts: &Parts,
-        choices: &[Choice],
+        parts: &CoreModules,
+        choices: &[MappingChoice],
         clock: f64,
         rounds: &mut Rounds,
     ) -> Result<Trial, PpaError> {
@@ -296,7 +300,7 @@ impl Flow {
 
     /// Adds up a mapped core.
     pub fn area(&self, mapped: &Mapped) -> AreaFigures {
-        let mut by_part: BTreeMap<Part, f64> = BTreeMap::new();
+        let mut by_part: BTreeMap<CorePart, f64> = BTreeMap::new();
         // A dissolved hierarchy has no instances that identify functions.
         if !self.flat {
             mapped.visit(&mut |path, module| *by_part.entry(super::part(path)).or_default() += module.area);
@@ -331,8 +335,8 @@ impl Flow {
     }
 
     /// Tools, library and options of this flow, without power's.
-    pub fn run(&self) -> Run {
-        Run {
+    pub fn run(&self) -> FiguresRun {
+        FiguresRun {
             flashd: env!("CARGO_PKG_VERSION").to_string(),
             yosys: without_compiler(&self.tools.yosys_version),
             opensta: self.tools.sta_version.clone(),

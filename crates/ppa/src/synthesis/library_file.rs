@@ -4,7 +4,7 @@ use super::adders::FullAdder;
 use super::cache::{self, Digest};
 use super::clock_gates::GateCell;
 use crate::PpaError;
-use crate::liberty::{Cell, Kind, Library};
+use crate::liberty::{Cell, CellFunction, Library};
 use flate2::read::MultiGzDecoder;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -153,7 +153,7 @@ impl CellLibrary {
     }
 
     pub(crate) fn is_flip_flop(&self, cell: &str) -> bool {
-        self.cells.cell(cell).is_some_and(|c| matches!(c.kind, Kind::FlipFlop(_)))
+        self.cells.cell(cell).is_some_and(|c| matches!(c.kind, CellFunction::FlipFlop(_)))
     }
 
     /// Area of the smallest two-input NAND, and its name.
@@ -232,7 +232,7 @@ fn roles(library: &Library) -> Result<Roles, String> {
         )
     };
     library.nand2().ok_or_else(|| need("two-input NAND"))?;
-    let is_flip_flop = |cell: &Cell| matches!(cell.kind, Kind::FlipFlop(_)) && cell.is_usable();
+    let is_flip_flop = |cell: &Cell| matches!(cell.kind, CellFunction::FlipFlop(_)) && cell.is_usable();
     library.cells.iter().find(|cell| is_flip_flop(cell)).ok_or_else(|| need("flip-flop"))?;
     let inverters = library.inverters();
     let inverter = inverters.first().ok_or_else(|| need("inverter"))?;

@@ -2,13 +2,13 @@
 
 use super::adders::FullAdder;
 use super::clock_gates::GateCell;
-use super::compressor::Shape;
+use super::compressor::MaccShape;
 use crate::timing::REGISTER_SUFFIX;
 use std::collections::BTreeSet;
 
 /// Implementation of multiplications, sums and comparisons.
 #[derive(Clone, Debug)]
-pub(crate) struct Arithmetic {
+pub(crate) struct ArithmeticStyle {
     /// File stem.
     pub key: &'static str,
     /// In words.
@@ -21,7 +21,7 @@ pub(crate) struct Arithmetic {
 
 /// Which mappings of a module are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum WantedMappings {
     /// Mappings of least area: enough for a module off the slow paths, and a fifth of the work.
     Smallest,
     /// Faster mappings.
@@ -79,13 +79,13 @@ pub(crate) static GOALS: [Goal; 5] = [
     },
 ];
 
-impl Wanted {
+impl WantedMappings {
     /// The goals of these mappings.
     pub(super) fn goals(self) -> &'static [Goal] {
         let (smallest, faster) = GOALS.split_at(1);
         match self {
-            Wanted::Smallest => smallest,
-            Wanted::Faster => faster,
+            WantedMappings::Smallest => smallest,
+            WantedMappings::Faster => faster,
         }
     }
 }
@@ -97,15 +97,15 @@ impl Goal {
     }
 }
 
-impl Arithmetic {
+impl ArithmeticStyle {
     /// The treatments that make a difference to a module: with or without sums (`$alu`), and with or without products or
     /// sums of many terms (`$macc`).
-    pub(super) fn of(sums: bool, products: bool, cell: Option<&FullAdder>) -> Vec<Arithmetic> {
+    pub(super) fn of(sums: bool, products: bool, cell: Option<&FullAdder>) -> Vec<ArithmeticStyle> {
         let gates = FullAdder::gates();
         let words = if sums || products { "prefix adders" } else { "no arithmetic" };
-        let mut all = vec![Arithmetic { key: "plain", words, tree: None, chain: None }];
+        let mut all = vec![ArithmeticStyle { key: "plain", words, tree: None, chain: None }];
         if products {
-            all.push(Arithmetic {
+            all.push(ArithmeticStyle {
                 key: "tree",
                 words: "compressor trees of gates, prefix adders",
                 tree: Some(gates.clone()),
@@ -113,7 +113,7 @@ impl Arithmetic {
             });
         }
         if sums || products {
-            all.push(Arithmetic {
+            all.push(ArithmeticStyle {
                 key: "chain",
                 words: "compressor trees of gates, carry chains of gates",
                 tree: Some(gates.clone()),
@@ -121,7 +121,7 @@ impl Arithmetic {
             });
         }
         if let Some(cell) = cell.filter(|_| products) {
-            all.push(Arithmetic {
+            all.push(ArithmeticStyle {
                 key: "cell_tree",
                 words: "compressor trees of full-adder cells, prefix adders",
                 tree: Some(cell.clone()),
@@ -129,7 +129,7 @@ impl Arithmetic {
             });
         }
         if let Some(cell) = cell.filter(|_| sums || products) {
-            all.push(Arithmetic {
+            all.push(ArithmeticStyle {
                 key: "cell_chain",
                 words: "compressor trees and carry chains of full-adder cells",
                 tree: Some(cell.clone()),
@@ -140,7 +140,7 @@ impl Arithmetic {
     }
 
     /// Techmap files that the script names, with their contents.
-    pub(super) fn files(&self, shapes: &BTreeSet<Shape>) -> Vec<(String, String)> {
+    pub(super) fn files(&self, shapes: &BTreeSet<MaccShape>) -> Vec<(String, String)> {
         let mut files = Vec::new();
         if let Some(adder) = &self.tree {
             let maps: Vec<String> =

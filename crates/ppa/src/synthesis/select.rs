@@ -1,6 +1,6 @@
 //! Choosing a mapping for every module so that the core meets its clock with little area.
 
-use super::assemble::{Choice, Parts};
+use super::assemble::{CoreModules, MappingChoice};
 use super::buffers::Effort;
 use crate::timing::TimedPath;
 use std::collections::HashMap;
@@ -56,9 +56,9 @@ impl Hierarchy {
 /// Exchanges mappings along paths that are too slow by their slack (all times in the library's unit), for those
 /// that gain most per area. Returns whether anything changed.
 pub(crate) fn improve(
-    parts: &Parts,
+    parts: &CoreModules,
     hierarchy: &Hierarchy,
-    choices: &mut [Choice],
+    choices: &mut [MappingChoice],
     paths: &[TimedPath],
     period: f64,
 ) -> bool {

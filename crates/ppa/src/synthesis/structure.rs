@@ -10,7 +10,7 @@ use std::path::Path;
 /// One bit of a connection: the number of a net, or a constant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Bit {
+pub(crate) enum JsonBit {
     Net(usize),
     Constant(String),
 }
@@ -19,7 +19,7 @@ pub(crate) enum Bit {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct JsonPort {
     pub direction: String,
-    pub bits: Vec<Bit>,
+    pub bits: Vec<JsonBit>,
 }
 
 /// A library cell or an instance of a submodule.
@@ -31,7 +31,7 @@ pub(crate) struct JsonCell {
     pub parameters: BTreeMap<String, serde_json::Value>,
     #[serde(default)]
     pub port_directions: BTreeMap<String, String>,
-    pub connections: BTreeMap<String, Vec<Bit>>,
+    pub connections: BTreeMap<String, Vec<JsonBit>>,
 }
 
 /// Name of a group of nets.
@@ -39,7 +39,7 @@ pub(crate) struct JsonCell {
 pub(crate) struct JsonNet {
     #[serde(default)]
     pub hide_name: u8,
-    pub bits: Vec<Bit>,
+    pub bits: Vec<JsonBit>,
 }
 
 /// A module.
@@ -79,8 +79,8 @@ impl JsonModule {
         let cells = self.cells.values().flat_map(|c| c.connections.values().flatten());
         let ports = self.ports.values().flat_map(|p| &p.bits);
         let numbers = cells.chain(ports).filter_map(|bit| match bit {
-            Bit::Net(n) => Some(n + 1),
-            Bit::Constant(_) => None,
+            JsonBit::Net(n) => Some(n + 1),
+            JsonBit::Constant(_) => None,
         });
         numbers.max().unwrap_or(0)
     }
@@ -131,14 +131,14 @@ impl JsonModule {
                 for (index, bit) in p.bits.iter().enumerate() {
                     let own = if p.bits.len() > 1 { format!("{port}[{index}]") } else { port.clone() };
                     let other = match bit {
-                        Bit::Net(n) => match names.get(n) {
+                        JsonBit::Net(n) => match names.get(n) {
                             Some(other) => other.clone(),
                             None => {
                                 names.insert(*n, own);
                                 continue;
                             }
                         },
-                        Bit::Constant(value) => format!("1'b{value}"),
+                        JsonBit::Constant(value) => format!("1'b{value}"),
                     };
                     let _ = writeln!(aliases, "  assign {own} = {other};");
                 }
@@ -168,7 +168,7 @@ impl JsonModule {
             for (port, bits) in &cell.connections {
                 let drives = cell.port_directions.get(port).is_some_and(|d| d == "output");
                 for bit in bits {
-                    if let Bit::Net(n) = bit {
+                    if let JsonBit::Net(n) = bit {
                         let direction = if drives { "input" } else { "output" };
                         // From one submodule to another: not through this module's cells.
                         let entry = nets.entry(*n).or_insert(direction);
@@ -186,14 +186,14 @@ impl JsonModule {
 impl JsonCell {
     /// The connections as in Verilog. Nets without a name are added to `wires`.
     fn pins(&self, names: &HashMap<usize, String>, wires: &mut BTreeSet<usize>) -> Vec<String> {
-        let mut bit = |bit: &Bit| match bit {
-            Bit::Net(n) => names.get(n).cloned().unwrap_or_else(|| {
+        let mut bit = |bit: &JsonBit| match bit {
+            JsonBit::Net(n) => names.get(n).cloned().unwrap_or_else(|| {
                 wires.insert(*n);
                 format!("_n{n}_")
             }),
-            Bit::Constant(value) => format!("1'b{}", if value == "1" { "1" } else { "0" }),
+            JsonBit::Constant(value) => format!("1'b{}", if value == "1" { "1" } else { "0" }),
         };
-        let mut pin = |(port, bits): (&String, &Vec<Bit>)| {
+        let mut pin = |(port, bits): (&String, &Vec<JsonBit>)| {
             let bits: Vec<String> = bits.iter().rev().map(&mut bit).collect();
             match bits.len() {
                 0 => format!(".{port}()"),

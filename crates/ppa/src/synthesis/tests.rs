@@ -2,7 +2,7 @@
 
 use super::adders::FullAdder;
 use super::candidates;
-use super::recipe::Wanted;
+use super::recipe::WantedMappings;
 use super::{Cache, CellLibrary, Flow, MappedCore, Progress, Tools};
 use crate::PpaError;
 use crate::liberty::Library;
@@ -75,7 +75,7 @@ fn every_mapping_equals_its_source(flow: &Flow) {
     let folder = tempfile::tempdir().unwrap();
     let map =
         |wanted| candidates::map(&flow.tools, &flow.library, folder.path(), &module, &[], wanted).unwrap();
-    let candidates = [Wanted::Smallest, Wanted::Faster].map(map).concat();
+    let candidates = [WantedMappings::Smallest, WantedMappings::Faster].map(map).concat();
     // Prefix adders, trees and chains of gates, trees and chains of cells; each for every goal.
     assert_eq!(candidates.len(), 25);
     std::fs::write(folder.path().join("gold.v"), SUMS).unwrap();

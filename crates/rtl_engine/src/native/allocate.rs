@@ -1,6 +1,6 @@
 //! Register allocation of a basic block: the value with the furthest next use is spilled first (Belady).
 
-use super::assembler::{Address, Assembler, Length, Operand};
+use super::assembler::{Address, Assembler, Length, RegMem};
 use super::instruction::{Home, Instruction, Virtual};
 use super::op::{self, commutes};
 
@@ -69,7 +69,7 @@ impl<'a> Allocator<'a> {
             let to = Address::fixed(*self.slot);
             let length = self.lengths[held as usize];
             *self.slot += length.max(Length::Y).words();
-            self.assembler.vector(op::STORE_DQU, length, register, 0, Operand::Memory(to), None);
+            self.assembler.vector(op::STORE_DQU, length, register, 0, RegMem::Memory(to), None);
             self.homes[held as usize] = Home::Whole(to);
         }
     }
@@ -90,20 +90,20 @@ impl<'a> Allocator<'a> {
             Home::By(code, from) => (code, from),
             Home::None => unreachable!("a value is somewhere"),
         };
-        self.assembler.vector(code, length, register, 0, Operand::Memory(from), None);
+        self.assembler.vector(code, length, register, 0, RegMem::Memory(from), None);
         self.put(v, register);
         register
     }
 
     /// A source that may be a memory operand.
-    fn operand(&mut self, v: Virtual, pinned: &[u8]) -> Operand {
+    fn operand(&mut self, v: Virtual, pinned: &[u8]) -> RegMem {
         match (self.at[v as usize], self.homes[v as usize]) {
             (None, Home::Whole(from))
                 if self.uses[v as usize].len() < 2 || self.holds.iter().all(Option::is_some) =>
             {
-                Operand::Memory(from)
+                RegMem::Memory(from)
             }
-            _ => Operand::Register(self.register(v, pinned)),
+            _ => RegMem::Register(self.register(v, pinned)),
         }
     }
 
@@ -125,7 +125,7 @@ impl<'a> Allocator<'a> {
             Instruction::Shift { code, kind, length, to, a, places } => {
                 let source = self.register(a, &[]);
                 let register = self.define(now, instruction, to);
-                let source = Operand::Register(source);
+                let source = RegMem::Register(source);
                 self.assembler.vector(code, length, kind, register, source, Some(places));
             }
             Instruction::Blend { length, to, otherwise, then, mask } => {
@@ -139,7 +139,7 @@ impl<'a> Allocator<'a> {
             }
             Instruction::High { to, a } => {
                 let source = self.register(a, &[]);
-                let register = Operand::Register(self.define(now, instruction, to));
+                let register = RegMem::Register(self.define(now, instruction, to));
                 self.assembler.vector(op::EXTRACT, Length::Y, source, 0, register, Some(1));
             }
             Instruction::Gather { code, length, to, index, table, bytes } => {
@@ -147,7 +147,7 @@ impl<'a> Allocator<'a> {
                 // A gather may not overwrite its index.
                 let register = self.free(&[index]);
                 self.put(to, register);
-                self.assembler.vector(op::CMPEQD, length, SCRATCH, SCRATCH, Operand::Register(SCRATCH), None);
+                self.assembler.vector(op::CMPEQD, length, SCRATCH, SCRATCH, RegMem::Register(SCRATCH), None);
                 self.assembler.gather(code, length, [register, index, SCRATCH], table, bytes);
                 self.done(now, instruction);
             }
@@ -159,7 +159,7 @@ impl<'a> Allocator<'a> {
             }
             Instruction::Store { code, length, a, to } => {
                 let source = self.register(a, &[]);
-                self.assembler.vector(code, length, source, 0, Operand::Memory(to), None);
+                self.assembler.vector(code, length, source, 0, RegMem::Memory(to), None);
                 self.done(now, instruction);
             }
         }

@@ -53,7 +53,7 @@ impl Address {
 
 /// The last operand: a register or memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operand {
+pub(super) enum RegMem {
     Register(u8),
     Memory(Address),
 }
@@ -83,17 +83,17 @@ impl Assembler {
         length: Length,
         register: u8,
         other: u8,
-        operand: Operand,
+        operand: RegMem,
         byte: Option<u8>,
     ) {
         let last = match operand {
-            Operand::Register(register) => register,
-            Operand::Memory(_) => 0,
+            RegMem::Register(register) => register,
+            RegMem::Memory(_) => 0,
         };
         self.prefix(code, length, [register, other, last], 0);
         match operand {
-            Operand::Register(operand) => self.put(&[0xC0 | (register & 7) << 3 | operand & 7]),
-            Operand::Memory(address) => self.address(register, address),
+            RegMem::Register(operand) => self.put(&[0xC0 | (register & 7) << 3 | operand & 7]),
+            RegMem::Memory(address) => self.address(register, address),
         }
         self.code.extend(byte);
     }
@@ -131,18 +131,18 @@ impl Assembler {
     }
 
     /// Replaces elements of `register` by `then` where `mask` is all ones.
-    pub(super) fn blend(&mut self, length: Length, register: u8, then: Operand, mask: u8) {
+    pub(super) fn blend(&mut self, length: Length, register: u8, then: RegMem, mask: u8) {
         self.vector(op::BLENDVB, length, register, register, then, Some(mask << 4));
     }
 
     /// Compares a vector with zero, for a jump.
     pub(super) fn test(&mut self, length: Length, register: u8) {
-        self.vector(op::TEST, length, register, 0, Operand::Register(register), None);
+        self.vector(op::TEST, length, register, 0, RegMem::Register(register), None);
     }
 
     /// The index register is the low word of a vector.
     pub(super) fn index_from(&mut self, register: u8) {
-        self.vector(op::STORE_D, Length::X, register, 0, Operand::Register(INDEX), None);
+        self.vector(op::STORE_D, Length::X, register, 0, RegMem::Register(INDEX), None);
     }
 
     /// An entry of a table by the index register.

@@ -1,9 +1,9 @@
 //! Captures in a vector of runs. Controls are vectors, too: masks of the runs.
 
-use super::assembler::{Address, Assembler, Label, Length, Operand};
+use super::assembler::{Address, Assembler, Label, Length, RegMem};
 use super::op::{self, Opcode};
 use super::pool::Pool;
-use super::{LANES, Target};
+use super::{CodeTarget, LANES};
 use crate::register::{DataInput, RegisterGroup};
 
 /// Scratch registers.
@@ -17,23 +17,23 @@ const RESET: [u8; 2] = [6, 7];
 /// Code for a vector of runs.
 pub(super) struct BatchCapture<'a> {
     code: &'a mut Assembler,
-    target: Target,
+    target: CodeTarget,
 }
 
 impl BatchCapture<'_> {
-    pub(super) fn new(code: &mut Assembler, target: Target) -> BatchCapture<'_> {
+    pub(super) fn new(code: &mut Assembler, target: CodeTarget) -> BatchCapture<'_> {
         BatchCapture { code, target }
     }
 
     fn load(&mut self, register: u8, from: Address) {
-        self.vector(op::MOVDQU, register, 0, Operand::Memory(from));
+        self.vector(op::MOVDQU, register, 0, RegMem::Memory(from));
     }
 
     fn store(&mut self, register: u8, to: Address) {
-        self.vector(op::STORE_DQU, register, 0, Operand::Memory(to));
+        self.vector(op::STORE_DQU, register, 0, RegMem::Memory(to));
     }
 
-    fn vector(&mut self, code: Opcode, register: u8, other: u8, operand: Operand) {
+    fn vector(&mut self, code: Opcode, register: u8, other: u8, operand: RegMem) {
         self.code.vector(code, Length::Y, register, other, operand, None);
     }
 
@@ -41,7 +41,7 @@ impl BatchCapture<'_> {
         self.code.test(Length::Y, register);
     }
 
-    fn blend(&mut self, register: u8, then: Operand, mask: u8) {
+    fn blend(&mut self, register: u8, then: RegMem, mask: u8) {
         self.code.blend(Length::Y, register, then, mask);
     }
 
@@ -56,11 +56,11 @@ impl BatchCapture<'_> {
     /// A mask for each part of a word.
     fn masks(&mut self, to: [u8; 2], from: u8, wide: bool) {
         if !wide {
-            return self.vector(op::MOVDQU, to[0], 0, Operand::Register(from));
+            return self.vector(op::MOVDQU, to[0], 0, RegMem::Register(from));
         }
-        self.code.vector(op::EXTRACT, Length::Y, from, 0, Operand::Register(HELD), Some(1));
-        self.vector(op::MOVSXDQ, to[0], 0, Operand::Register(from));
-        self.vector(op::MOVSXDQ, to[1], 0, Operand::Register(HELD));
+        self.code.vector(op::EXTRACT, Length::Y, from, 0, RegMem::Register(HELD), Some(1));
+        self.vector(op::MOVSXDQ, to[0], 0, RegMem::Register(from));
+        self.vector(op::MOVSXDQ, to[1], 0, RegMem::Register(HELD));
     }
 
     /// Computes the masks of enabled runs, if the registers have controls; a jump if no run is enabled.
@@ -69,7 +69,7 @@ impl BatchCapture<'_> {
         let mut controls = group.controls().map(|control| target.word(control));
         self.load(SCRATCH, controls.next()?);
         for control in controls {
-            self.vector(op::AND, SCRATCH, SCRATCH, Operand::Memory(control));
+            self.vector(op::AND, SCRATCH, SCRATCH, RegMem::Memory(control));
         }
         self.test(SCRATCH);
         let end = self.code.jump_if(true);
@@ -98,13 +98,13 @@ impl BatchCapture<'_> {
                 let (from, to) = (from.plus(apart * part as i32), to.plus(apart * part as i32));
                 this.load(VALUE, from);
                 if let Some(reset_to) = reset_to {
-                    this.blend(VALUE, Operand::Memory(reset_to), RESET[part]);
+                    this.blend(VALUE, RegMem::Memory(reset_to), RESET[part]);
                 }
                 if end.is_none() {
                     this.store(VALUE, to);
                 } else {
                     this.load(HELD, to);
-                    this.blend(HELD, Operand::Register(VALUE), ENABLED[part]);
+                    this.blend(HELD, RegMem::Register(VALUE), ENABLED[part]);
                     this.store(HELD, to);
                 }
             }

@@ -1,12 +1,12 @@
 //! Captures in a single run.
 
-use super::assembler::{Address, Assembler, Length, Operand};
-use super::{LANES, Target, op, skip_unless};
+use super::assembler::{Address, Assembler, Length, RegMem};
+use super::{CodeTarget, LANES, op, skip_unless};
 use crate::plan::Plan;
 use crate::register::{DataInput, Enable, RegisterGroup};
 
 /// Copies captured values of registers with controls to their Q outputs.
-pub(super) fn commit(code: &mut Assembler, plan: &Plan, target: Target) {
+pub(super) fn commit(code: &mut Assembler, plan: &Plan, target: CodeTarget) {
     for group in plan.registers.iter().filter(|group| !target.is_next_state(group.next)) {
         let idle = skip_unless(code, group.event.as_slice(), target);
         let [from, to] = [group.next, group.next - plan.state].map(|place| target.word(place));
@@ -16,7 +16,7 @@ pub(super) fn commit(code: &mut Assembler, plan: &Plan, target: Target) {
 }
 
 /// Registers capture.
-pub(super) fn capture(code: &mut Assembler, group: &RegisterGroup, target: Target) {
+pub(super) fn capture(code: &mut Assembler, group: &RegisterGroup, target: CodeTarget) {
     let mut ends = Vec::new();
     for control in group.controls() {
         code.compare_zero(target.word(control));
@@ -55,12 +55,12 @@ pub(super) fn capture(code: &mut Assembler, group: &RegisterGroup, target: Targe
 }
 
 /// Registers with a vector of enables capture.
-fn capture_each(code: &mut Assembler, group: &RegisterGroup, [enable, from]: [u32; 2], target: Target) {
+fn capture_each(code: &mut Assembler, group: &RegisterGroup, [enable, from]: [u32; 2], target: CodeTarget) {
     const VALUE: u8 = 0;
     const HELD: u8 = 1;
     const MASK: u8 = 2;
     let lanes = target.lanes(group.elements());
-    let at = |place: u32, offset: u32| Operand::Memory(target.word(place + offset));
+    let at = |place: u32, offset: u32| RegMem::Memory(target.word(place + offset));
     let narrow = lanes.length(false);
     let blocks = (0..group.elements()).step_by(lanes.elements() as usize);
     for (i, first) in blocks.clone().enumerate() {
@@ -83,7 +83,7 @@ fn capture_each(code: &mut Assembler, group: &RegisterGroup, [enable, from]: [u3
         }
         code.vector(op::MOVDQU, length, VALUE, 0, at(from, offset), None);
         code.vector(op::MOVDQU, length, HELD, 0, at(group.next, offset), None);
-        code.blend(length, HELD, Operand::Register(VALUE), MASK);
+        code.blend(length, HELD, RegMem::Register(VALUE), MASK);
         code.vector(op::STORE_DQU, length, HELD, 0, at(group.next, offset), None);
     }
     code.bind(none);
@@ -92,7 +92,7 @@ fn capture_each(code: &mut Assembler, group: &RegisterGroup, [enable, from]: [u3
 /// Copies adjacent words.
 pub(super) fn copy(code: &mut Assembler, [from, to]: [Address; 2], words: u32) {
     let vector = |code: &mut Assembler, length: Length, offset: u32, scale: u8| {
-        let at = |address: Address| Operand::Memory(Address { scale, ..address.plus(offset as i32 * 4) });
+        let at = |address: Address| RegMem::Memory(Address { scale, ..address.plus(offset as i32 * 4) });
         code.vector(op::MOVDQU, length, 0, 0, at(from), None);
         code.vector(op::STORE_DQU, length, 0, 0, at(to), None);
     };

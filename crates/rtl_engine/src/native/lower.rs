@@ -13,10 +13,10 @@ mod memory;
 mod steps;
 mod words;
 
-use super::Target;
+use super::CodeTarget;
 use super::assembler::{Address, Length};
 use super::instruction::{Home, Instruction, Virtual};
-use super::op::{Element, Opcode, Opcodes};
+use super::op::{ElementSize, Opcode, Opcodes};
 use super::pool::Pool;
 use crate::job::Job;
 use flashd_hwmodel::netlist::{Operator, Step};
@@ -25,40 +25,40 @@ use rustc_hash::FxHashMap;
 
 /// Elements of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lanes {
+pub(super) enum BlockElements {
     One,
     Four,
     Eight,
 }
 
-impl Lanes {
+impl BlockElements {
     /// The vectors of a block's narrow or wide words.
     pub(super) fn length(self, wide: bool) -> Length {
         match self {
-            Lanes::One => Length::X,
-            Lanes::Four => {
+            BlockElements::One => Length::X,
+            BlockElements::Four => {
                 if wide {
                     Length::Y
                 } else {
                     Length::X
                 }
             }
-            Lanes::Eight => Length::Y,
+            BlockElements::Eight => Length::Y,
         }
     }
 
     /// Elements of a block.
     pub(super) fn elements(self) -> u32 {
         match self {
-            Lanes::One => 1,
-            Lanes::Four => 4,
-            Lanes::Eight => 8,
+            BlockElements::One => 1,
+            BlockElements::Four => 4,
+            BlockElements::Eight => 8,
         }
     }
 
     /// Vectors of a wide word.
     pub(super) fn parts(self) -> usize {
-        1 + usize::from(self == Lanes::Eight)
+        1 + usize::from(self == BlockElements::Eight)
     }
 }
 
@@ -67,7 +67,7 @@ type Wide = [Virtual; 2];
 
 /// A narrow word of a wide one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum WordPart {
     Low,
     High,
     /// The low one, where the high one is zero.
@@ -115,13 +115,13 @@ impl Lowered {
 pub(super) struct Lower<'a> {
     pub(super) job: &'a Job,
     pub(super) pool: &'a mut Pool,
-    pub(super) lanes: Lanes,
+    pub(super) lanes: BlockElements,
     /// The size of narrow words.
-    unit: Element,
+    unit: ElementSize,
     codes: &'static Opcodes,
     /// Addresses include the index register.
     pub(super) moves: bool,
-    pub(super) target: Target,
+    pub(super) target: CodeTarget,
     out: Lowered,
     forms: Vec<Forms>,
     constants: FxHashMap<(u64, Length), Virtual>,
@@ -137,7 +137,7 @@ impl<'a> Lower<'a> {
         job: &'a Job,
         pool: &'a mut Pool,
         moves: bool,
-        (target, lanes, unit): (Target, Lanes, Element),
+        (target, lanes, unit): (CodeTarget, BlockElements, ElementSize),
     ) -> Lowered {
         let forms = vec![Forms::default(); job.steps.steps.len()];
         let out = Lowered { instructions: Vec::new(), homes: Vec::new(), lengths: Vec::new() };
@@ -234,8 +234,8 @@ impl<'a> Lower<'a> {
     /// A number in every element.
     fn constant(&mut self, value: u64, wide: bool) -> Virtual {
         let value = match (self.unit, wide) {
-            (Element::Word, true) => value,
-            (Element::Half, false) => (value & ones(16)) * 0x0001_0001_0001_0001,
+            (ElementSize::Word, true) => value,
+            (ElementSize::Half, false) => (value & ones(16)) * 0x0001_0001_0001_0001,
             _ => value & ones(32) | value << 32,
         };
         let length = self.length(wide);

@@ -32,7 +32,7 @@ use assembler::{Address, Assembler, Base, Label, Length};
 use batch::BatchCapture;
 use capture::commit;
 use flashd_spec::isa::Isa;
-use lower::Lanes;
+use lower::BlockElements;
 use memmap2::{Mmap, MmapMut};
 use pool::Pool;
 use strips::run;
@@ -47,7 +47,7 @@ pub(crate) fn is_available() -> bool {
 
 /// The runs and the memory layout that code is generated for.
 #[derive(Clone, Copy)]
-struct Target {
+struct CodeTarget {
     /// Runs in a vector: one or [`LANES`].
     runs: u32,
     /// See [`Plan`].
@@ -55,7 +55,7 @@ struct Target {
     buffered: u32,
 }
 
-impl Target {
+impl CodeTarget {
     fn is_batch(self) -> bool {
         self.runs > 1
     }
@@ -81,12 +81,12 @@ impl Target {
     }
 
     /// The elements of a block of a job.
-    fn lanes(self, elements: u32) -> Lanes {
+    fn lanes(self, elements: u32) -> BlockElements {
         let elements = if self.is_batch() { self.runs } else { elements };
         match elements {
-            1 => Lanes::One,
-            2..=4 => Lanes::Four,
-            _ => Lanes::Eight,
+            1 => BlockElements::One,
+            2..=4 => BlockElements::Four,
+            _ => BlockElements::Eight,
         }
     }
 }
@@ -110,7 +110,7 @@ impl Native {
             return None;
         }
         let mut code = Assembler::default();
-        let target = Target { runs, state: plan.state, buffered: plan.buffered };
+        let target = CodeTarget { runs, state: plan.state, buffered: plan.buffered };
         let mut pool = Pool::new(plan.memory * runs);
         commit(&mut code, plan, target);
         for task in &plan.tasks {
@@ -178,7 +178,7 @@ impl Native {
 }
 
 /// A jump past a job, taken while its event mask is low.
-fn skip_unless(code: &mut Assembler, events: &[u32], target: Target) -> Option<Label> {
+fn skip_unless(code: &mut Assembler, events: &[u32], target: CodeTarget) -> Option<Label> {
     let (&last, others) = events.split_last()?;
     let mut active = Vec::new();
     for &flag in others {

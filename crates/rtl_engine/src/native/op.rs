@@ -73,7 +73,7 @@ pub(super) fn commutes(code: Opcode) -> bool {
 
 /// The size of a narrow element: a wide one is twice as long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Element {
+pub(super) enum ElementSize {
     /// 16 bits.
     Half,
     /// 32 bits.
@@ -114,18 +114,18 @@ const OF_WORDS: Opcodes = Opcodes {
     broadcast: [BROADCASTD, BROADCASTQ],
 };
 
-impl Element {
+impl ElementSize {
     pub(super) fn bits(self) -> u32 {
         match self {
-            Element::Half => 16,
-            Element::Word => 32,
+            ElementSize::Half => 16,
+            ElementSize::Word => 32,
         }
     }
 
     pub(super) fn family(self) -> &'static Opcodes {
         match self {
-            Element::Half => &OF_HALVES,
-            Element::Word => &OF_WORDS,
+            ElementSize::Half => &OF_HALVES,
+            ElementSize::Word => &OF_WORDS,
         }
     }
 

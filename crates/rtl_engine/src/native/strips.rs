@@ -1,12 +1,12 @@
 //! Strip-mining: jobs as loops over blocks of elements, with event masks and idle gating.
 
 use super::allocate::Allocator;
-use super::assembler::{Address, Assembler, Label, Length, Operand};
+use super::assembler::{Address, Assembler, Label, Length, RegMem};
 use super::capture::copy;
-use super::lower::{Lanes, Lower, Lowered};
-use super::op::{self, Element};
+use super::lower::{BlockElements, Lower, Lowered};
+use super::op::{self, ElementSize};
 use super::pool::Pool;
-use super::{Target, skip_unless};
+use super::{CodeTarget, skip_unless};
 use crate::job::{IdleGating, Job, Snapshot};
 use crate::memory::words;
 use crate::plan::room;
@@ -16,7 +16,7 @@ use flashd_hwmodel::netlist::{Operator, Step};
 const NOW: u8 = 0;
 const ALL: u8 = 1;
 
-pub(super) fn run(code: &mut Assembler, pool: &mut Pool, job: &Job, target: Target) {
+pub(super) fn run(code: &mut Assembler, pool: &mut Pool, job: &Job, target: CodeTarget) {
     let idle = skip_unless(code, &job.events, target);
     match &job.gating {
         Some(gating) => run_gated(code, pool, job, gating, target),
@@ -34,26 +34,26 @@ pub(super) fn run(code: &mut Assembler, pool: &mut Pool, job: &Job, target: Targ
 
 /// A job as blocks of elements, and the instructions of a block.
 struct Strips {
-    lanes: Lanes,
-    unit: Element,
+    lanes: BlockElements,
+    unit: ElementSize,
     blocks: u32,
     lowered: Lowered,
 }
 
 impl Strips {
-    fn of(pool: &mut Pool, job: &Job, target: Target, unit: Element) -> Strips {
+    fn of(pool: &mut Pool, job: &Job, target: CodeTarget, unit: ElementSize) -> Strips {
         let lanes = target.lanes(job.elements);
         let blocks = (job.elements * target.runs).div_ceil(lanes.elements() * unit.each());
         Strips { lanes, unit, blocks, lowered: Lower::block(job, pool, blocks > 1, (target, lanes, unit)) }
     }
 
     /// The alternative with fewer instructions, of narrow elements of 16 or 32 bits.
-    fn best(pool: &mut Pool, job: &Job, target: Target) -> Strips {
-        let words = Strips::of(pool, job, target, Element::Word);
+    fn best(pool: &mut Pool, job: &Job, target: CodeTarget) -> Strips {
+        let words = Strips::of(pool, job, target, ElementSize::Word);
         if !has_halves(job, target) {
             return words;
         }
-        let halves = Strips::of(pool, job, target, Element::Half);
+        let halves = Strips::of(pool, job, target, ElementSize::Half);
         // By a tenth at least: 16-bit elements fold fewer loads.
         if 10 * halves.instructions() < 9 * words.instructions() { halves } else { words }
     }
@@ -69,14 +69,14 @@ impl Strips {
 
     /// Vectors of elements of `words` words.
     fn vectors(&self, words: u32) -> (Length, usize) {
-        let wide = self.unit == Element::Half || words > 1;
+        let wide = self.unit == ElementSize::Half || words > 1;
         (self.lanes.length(wide), if wide { self.lanes.parts() } else { 1 })
     }
 }
 
 /// Whether a job can have narrow elements of 16 bits: words of at most 32 bits, and [room](crate::plan) for blocks of twice the
 /// elements.
-fn has_halves(job: &Job, target: Target) -> bool {
+fn has_halves(job: &Job, target: CodeTarget) -> bool {
     let lanes = target.lanes(job.elements);
     let fits = |step: &Step| match &step.operator {
         Operator::Lookup(entries) => step.width <= 32 && entries.len() <= 1 << 16,
@@ -93,7 +93,7 @@ fn blocks(
     pool: &mut Pool,
     job: &Job,
     strips: &Strips,
-    target: Target,
+    target: CodeTarget,
     only_changed: bool,
 ) {
     let (moves, step) = (strips.blocks > 1, strips.elements());
@@ -117,8 +117,8 @@ fn blocks(
             .collect();
         unchanged = equal(code, &vectors);
         for &(from, was, length) in &vectors {
-            code.vector(op::MOVDQU, length, NOW, 0, Operand::Memory(from), None);
-            code.vector(op::STORE_DQU, length, NOW, 0, Operand::Memory(was), None);
+            code.vector(op::MOVDQU, length, NOW, 0, RegMem::Memory(from), None);
+            code.vector(op::STORE_DQU, length, NOW, 0, RegMem::Memory(was), None);
         }
     }
     let Lowered { instructions, homes, lengths } = &strips.lowered;
@@ -134,11 +134,11 @@ fn equal(code: &mut Assembler, vectors: &[(Address, Address, Length)]) -> Option
     let longest = vectors.iter().map(|vector| vector.2).max()?;
     for (i, &(from, was, length)) in vectors.iter().enumerate() {
         let to = if i == 0 { ALL } else { NOW };
-        code.vector(op::MOVDQU, length, to, 0, Operand::Memory(from), None);
-        code.vector(op::XOR, length, to, to, Operand::Memory(was), None);
+        code.vector(op::MOVDQU, length, to, 0, RegMem::Memory(from), None);
+        code.vector(op::XOR, length, to, to, RegMem::Memory(was), None);
         if to != ALL {
             // A shorter vector is zero above.
-            code.vector(op::OR, Length::Y, ALL, ALL, Operand::Register(to), None);
+            code.vector(op::OR, Length::Y, ALL, ALL, RegMem::Register(to), None);
         }
     }
     code.test(longest, ALL);
@@ -146,11 +146,11 @@ fn equal(code: &mut Assembler, vectors: &[(Address, Address, Length)]) -> Option
 }
 
 /// A job with idle gating: with the gate low, blocks without a change are skipped.
-fn run_gated(code: &mut Assembler, pool: &mut Pool, job: &Job, gating: &IdleGating, target: Target) {
+fn run_gated(code: &mut Assembler, pool: &mut Pool, job: &Job, gating: &IdleGating, target: CodeTarget) {
     let valid = target.word(gating.valid);
     match target.is_batch() {
         true => {
-            code.vector(op::MOVDQU, Length::Y, NOW, 0, Operand::Memory(target.word(gating.gate)), None);
+            code.vector(op::MOVDQU, Length::Y, NOW, 0, RegMem::Memory(target.word(gating.gate)), None);
             code.test(Length::Y, NOW);
         }
         false => code.compare_zero(target.word(gating.gate)),
@@ -166,8 +166,8 @@ fn run_gated(code: &mut Assembler, pool: &mut Pool, job: &Job, gating: &IdleGati
         for i in 0..snapshot.count {
             let [from, was] = [snapshot.from, snapshot.copy].map(|first| target.word(first + i));
             if target.is_batch() {
-                code.vector(op::MOVDQU, Length::Y, NOW, 0, Operand::Memory(from), None);
-                code.vector(op::XOR, Length::Y, NOW, NOW, Operand::Memory(was), None);
+                code.vector(op::MOVDQU, Length::Y, NOW, 0, RegMem::Memory(from), None);
+                code.vector(op::XOR, Length::Y, NOW, NOW, RegMem::Memory(was), None);
                 code.test(Length::Y, NOW);
             } else {
                 code.load_index(from);
@@ -196,14 +196,14 @@ fn run_gated(code: &mut Assembler, pool: &mut Pool, job: &Job, gating: &IdleGati
 }
 
 /// Outputs in the next state, and their words. If the job is skipped, they are copied from the other buffer.
-fn next_state_outputs(job: &Job, target: Target) -> Vec<(u32, u32)> {
+fn next_state_outputs(job: &Job, target: CodeTarget) -> Vec<(u32, u32)> {
     (job.steps.outputs.iter().zip(&job.outputs))
         .filter(|&(_, &at)| target.is_next_state(at))
         .map(|(&output, &at)| (at, job.elements * words(job.steps.steps[output as usize].width)))
         .collect()
 }
 
-fn copy_previous(code: &mut Assembler, job: &Job, target: Target) {
+fn copy_previous(code: &mut Assembler, job: &Job, target: CodeTarget) {
     for (at, count) in next_state_outputs(job, target) {
         copy(code, [target.previous(at), target.word(at)], count * target.runs);
     }

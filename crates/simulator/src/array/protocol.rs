@@ -6,7 +6,7 @@ use super::stimulus::{ArrayOffer, ArrayStimulus, Disturbance};
 use super::workload::{ArrayWorkload, BlockStep};
 use crate::bench::{Due, Frame, History, Pending, Protocol};
 use crate::core::protocol::{is_zero, reads};
-use crate::expected::Expected;
+use crate::expected::ExpectedQueries;
 use flashd_golden::{Action, Step};
 use flashd_hwmodel::catalogue::{Stages, v_step_latency};
 use flashd_spec::config::ArrayConfig;
@@ -85,7 +85,7 @@ pub(crate) struct ArrayProtocol<'a, E> {
     pub(crate) periods: Vec<u64>,
 }
 
-impl<'a, E: Expected> ArrayProtocol<'a, E> {
+impl<'a, E: ExpectedQueries> ArrayProtocol<'a, E> {
     /// The start of a run.
     pub(crate) fn new(
         config: &'a ArrayConfig,
@@ -206,7 +206,7 @@ impl<'a, E: Expected> ArrayProtocol<'a, E> {
     }
 }
 
-impl<E: Expected> Protocol for ArrayProtocol<'_, E> {
+impl<E: ExpectedQueries> Protocol for ArrayProtocol<'_, E> {
     fn drive(&mut self, cycle: u64, frame: &mut Frame) {
         self.offer = self.stimulus.drive(cycle, frame);
     }

@@ -6,7 +6,7 @@ use super::workload::{ArrayWorkload, QueryBlock};
 use crate::bench::{Device, Observer, Protocol, RunError};
 use crate::core::run::check;
 use crate::core::workload::{Query, Workload};
-use crate::expected::{Decided, Expected, Recorded, alongside, groups};
+use crate::expected::{Decided, ExpectedQueries, GivenResults, alongside, groups};
 use crate::gaps::Gaps;
 use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
 use flashd_spec::bits::ones;
@@ -69,7 +69,7 @@ pub fn run_against(
     observers: &mut [&mut dyn Observer],
     results: &[QueryResult],
 ) -> Result<(ArrayCounters, Vec<u64>), RunError> {
-    run_expected(config, workload, disturbance, observers, &mut Recorded(results))
+    run_expected(config, workload, disturbance, observers, &mut GivenResults(results))
 }
 
 fn run_expected(
@@ -77,7 +77,7 @@ fn run_expected(
     workload: &ArrayWorkload,
     disturbance: &Disturbance,
     observers: &mut [&mut dyn Observer],
-    expected: &mut impl Expected,
+    expected: &mut impl ExpectedQueries,
 ) -> Result<(ArrayCounters, Vec<u64>), RunError> {
     let device = Device::hardware(config.into(), disturbance.engine)?;
     let mut protocol = ArrayProtocol::new(config, workload, disturbance, expected);
@@ -88,7 +88,7 @@ fn run_expected(
 /// The inputs and the outputs that are due of a run without gaps, for devices outside this crate.
 pub fn protocol<'a>(config: &'a ArrayConfig, workload: &'a ArrayWorkload) -> Box<dyn Protocol + Send + 'a> {
     let results = workload_alone(config, workload).results(&Model::new(&config.core), true);
-    Box::new(ArrayProtocol::new(config, workload, &Disturbance::gaps(Gaps::None), Recorded(results)))
+    Box::new(ArrayProtocol::new(config, workload, &Disturbance::gaps(Gaps::None), GivenResults(results)))
 }
 
 /// Runs a workload through the model and counts what [`run`] counts, but for the comparisons.

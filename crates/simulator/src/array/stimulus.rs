@@ -40,7 +40,7 @@ pub(crate) struct ArrayOffer {
 
 /// A read that the cores asked for with `v_ren`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Read {
+enum ArrayRead {
     /// The value of a key.
     Value(usize),
     /// The accumulators that a query, by block and place, starts from.
@@ -63,7 +63,7 @@ pub(crate) struct ArrayStimulus<'a> {
     query: QueryId,
     key: QueryId,
     value: QueryId,
-    reads: Reads<Read>,
+    reads: Reads<ArrayRead>,
     /// The next step whose state's scalars may be asked for, by block and step.
     scalars: QueryId,
     resets: Vec<u64>,
@@ -155,16 +155,16 @@ impl<'a> ArrayStimulus<'a> {
         let w = self.workload;
         let block = w.blocks.get(self.value.0).filter(|_| frame.is_high(Port::VRen));
         let read = block.map(|block| match block.step(self.value.1) {
-            BlockStep::Key(place) => Read::Value(block.first_key + place),
-            BlockStep::State(place) => Read::Restore((self.value.0, place)),
+            BlockStep::Key(place) => ArrayRead::Value(block.first_key + place),
+            BlockStep::State(place) => ArrayRead::Restore((self.value.0, place)),
         });
         let read = self.reads.next(read);
-        if let Some(Read::Value(key)) = read {
+        if let Some(ArrayRead::Value(key)) = read {
             w.v.read(key, &mut frame[Port::V]);
         } else {
             self.noise.fill(frame, Port::V);
         }
-        if let Some(Read::Restore((block, place))) = read
+        if let Some(ArrayRead::Restore((block, place))) = read
             && let Some(state) = w.blocks[block].state(place)
         {
             frame[Port::StateO].copy_from_slice(&state.o);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Where a port's words are in a frame, and their width.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Place {
+struct FramePlace {
     words: Range<usize>,
     width: u32,
 }
@@ -16,7 +16,7 @@ struct Place {
 /// writes have no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    places: Arc<[Place; PORTS.len()]>,
+    places: Arc<[FramePlace; PORTS.len()]>,
     words: Vec<u64>,
 }
 
@@ -27,7 +27,7 @@ impl Frame {
         let places = PORTS.each_ref().map(|row| {
             let (count, width) = row.words(machine);
             end += count;
-            Place { words: end - count..end, width }
+            FramePlace { words: end - count..end, width }
         });
         Frame { places: Arc::new(places), words: vec![0; end] }
     }

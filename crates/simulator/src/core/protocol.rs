@@ -3,7 +3,7 @@
 use super::stimulus::{Accepted, CoreStimulus};
 use super::workload::Workload;
 use crate::bench::{Due, Frame, History, Pending, Protocol};
-use crate::expected::Expected;
+use crate::expected::ExpectedQueries;
 use crate::gaps::Gaps;
 use flashd_golden::{Action, Step};
 use flashd_hwmodel::catalogue::Stages;
@@ -72,7 +72,7 @@ pub(crate) struct CoreProtocol<'a, E> {
     pub(crate) counters: Counters,
 }
 
-impl<'a, E: Expected> CoreProtocol<'a, E> {
+impl<'a, E: ExpectedQueries> CoreProtocol<'a, E> {
     /// The start of a run.
     pub(crate) fn new(config: &'a CoreConfig, workload: &'a Workload, gaps: Gaps, expected: E) -> Self {
         CoreProtocol {
@@ -131,7 +131,7 @@ impl<'a, E: Expected> CoreProtocol<'a, E> {
     }
 }
 
-impl<E: Expected> Protocol for CoreProtocol<'_, E> {
+impl<E: ExpectedQueries> Protocol for CoreProtocol<'_, E> {
     fn drive(&mut self, _cycle: u64, frame: &mut Frame) {
         self.accepted = self.stimulus.drive(frame);
     }

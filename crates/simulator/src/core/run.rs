@@ -3,7 +3,7 @@
 use super::protocol::{CoreProtocol, Counters};
 use super::workload::Workload;
 use crate::bench::{Device, Observer, Protocol, RESET_CYCLES, RunError};
-use crate::expected::{Decided, Expected, Recorded, alongside, groups};
+use crate::expected::{Decided, ExpectedQueries, GivenResults, alongside, groups};
 use crate::gaps::Gaps;
 use crate::running::Drive;
 use flashd_golden::{Model, Monitor, QueryResult, StepCounts, VectorModel};
@@ -48,7 +48,7 @@ pub fn run_against(
     observers: &mut [&mut dyn Observer],
     results: &[QueryResult],
 ) -> Result<Counters, RunError> {
-    run_expected(config, workload, drive.into(), observers, &mut Recorded(results))
+    run_expected(config, workload, drive.into(), observers, &mut GivenResults(results))
 }
 
 fn run_expected(
@@ -56,7 +56,7 @@ fn run_expected(
     workload: &Workload,
     Drive { gaps, engine }: Drive,
     observers: &mut [&mut dyn Observer],
-    expected: &mut impl Expected,
+    expected: &mut impl ExpectedQueries,
 ) -> Result<Counters, RunError> {
     let device = Device::hardware(config.into(), engine)?;
     let mut protocol = CoreProtocol::new(config, workload, gaps, expected);
@@ -94,7 +94,7 @@ pub(crate) fn check(config: &CoreConfig, workload: &Workload) -> Result<(), Conf
 /// The inputs and the outputs that are due of a run without gaps, for devices outside this crate.
 pub fn protocol<'a>(config: &'a CoreConfig, workload: &'a Workload) -> Box<dyn Protocol + Send + 'a> {
     let results = workload.results(&Model::new(config), true);
-    Box::new(CoreProtocol::new(config, workload, Gaps::None, Recorded(results)))
+    Box::new(CoreProtocol::new(config, workload, Gaps::None, GivenResults(results)))
 }
 
 /// A finished run of the model.
@@ -176,7 +176,7 @@ pub(crate) fn predict(
     observers: &mut [&mut dyn Observer],
 ) -> Result<Counters, RunError> {
     let results = workload.results(&Model::new(config), true);
-    let mut protocol = CoreProtocol::new(config, workload, gaps, Recorded(&results));
+    let mut protocol = CoreProtocol::new(config, workload, gaps, GivenResults(&results));
     protocol.quiet = RESET_CYCLES as u64;
     Device::model(config.into()).run(&mut protocol, observers)?;
     Ok(protocol.counters)

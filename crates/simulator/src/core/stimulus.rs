@@ -20,7 +20,7 @@ pub(crate) struct Accepted {
 
 /// A read that the core asked for with `v_ren`.
 #[derive(Clone, Copy)]
-enum Read {
+enum CoreRead {
     /// The value of a key.
     Value(usize),
     /// The accumulators that a query starts from.
@@ -45,7 +45,7 @@ pub(crate) struct CoreStimulus<'a> {
     loaded: usize,
     /// The next value to read: (query, step).
     value: (usize, usize),
-    reads: Reads<Read>,
+    reads: Reads<CoreRead>,
     /// Queries whose partial result's scalars may be asked for next, the first of them.
     restored: usize,
     reset_cycles: usize,
@@ -179,16 +179,16 @@ impl<'a> CoreStimulus<'a> {
         let is_read = !quiet && frame.is_high(Port::VRen);
         let query = w.queries.get(self.value.0).filter(|_| is_read);
         let read = query.map(|query| match query.key(self.value.1) {
-            Some(key) => Read::Value(key),
-            None => Read::Restore(self.value.0),
+            Some(key) => CoreRead::Value(key),
+            None => CoreRead::Restore(self.value.0),
         });
         let read = self.reads.next(read);
-        if let Some(Read::Value(key)) = read {
+        if let Some(CoreRead::Value(key)) = read {
             w.v.read(key, &mut frame[Port::V]);
         } else {
             self.noise.fill(frame, Port::V);
         }
-        if let Some(Read::Restore(query)) = read
+        if let Some(CoreRead::Restore(query)) = read
             && let Some(state) = &w.queries[query].restore
         {
             frame[Port::StateO].copy_from_slice(&state.o);

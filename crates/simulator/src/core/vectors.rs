@@ -1,6 +1,6 @@
 //! Keys or values of a workload: stored, or made when they are read.
 
-use flashd_golden::{Operand, Source};
+use flashd_golden::{OperandVectors, VectorSource};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -12,7 +12,7 @@ pub enum Vectors {
     /// All words, vector after vector.
     Stored(Arc<Vec<u64>>),
     /// Vectors made on demand, with the words of each: long contexts need no second copy.
-    Made(usize, Arc<dyn Source>),
+    Made(usize, Arc<dyn VectorSource>),
 }
 
 impl Vectors {
@@ -27,10 +27,10 @@ impl Vectors {
     }
 
     /// The vectors as a model takes them.
-    pub fn operand(&self) -> Operand<'_> {
+    pub fn operand(&self) -> OperandVectors<'_> {
         match self {
-            Vectors::Stored(words) => Operand::Words(words),
-            Vectors::Made(words, source) => Operand::Source { words: *words, source: &**source },
+            Vectors::Stored(words) => OperandVectors::Words(words),
+            Vectors::Made(words, source) => OperandVectors::Source { words: *words, source: &**source },
         }
     }
 
@@ -84,10 +84,10 @@ impl Vectors {
 /// A vector of zeros, followed by others.
 struct AfterZeros {
     words: usize,
-    rest: Arc<dyn Source>,
+    rest: Arc<dyn VectorSource>,
 }
 
-impl Source for AfterZeros {
+impl VectorSource for AfterZeros {
     fn vectors(&self) -> usize {
         1 + self.rest.vectors()
     }
@@ -106,7 +106,7 @@ impl From<Vec<u64>> for Vectors {
     }
 }
 
-impl<'a> From<&'a Vectors> for Operand<'a> {
+impl<'a> From<&'a Vectors> for OperandVectors<'a> {
     fn from(vectors: &'a Vectors) -> Self {
         vectors.operand()
     }

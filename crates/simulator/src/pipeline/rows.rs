@@ -1,7 +1,7 @@
 //! Whose steps the keys of a run are.
 
 use super::record::Frozen;
-use super::stages::{End, Shapes};
+use super::stages::{End, StagePaths};
 use super::{Pipeline, PipelineRecorder, PipelineStep};
 use crate::array::run::workload_alone;
 use crate::array::{ArrayWorkload, BlockStep};
@@ -13,17 +13,17 @@ use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, WrapperC
 use std::ops::RangeInclusive;
 
 /// A chart under way.
-struct Chart<'a> {
+struct PipelineChart<'a> {
     config: &'a CoreConfig,
     window: RangeInclusive<u64>,
     units: StepUnits,
-    shapes: Shapes,
+    shapes: StagePaths,
     steps: Vec<PipelineStep>,
     frozen: &'a Frozen,
 }
 
 /// A step whose time is known.
-struct Place {
+struct StepPlace {
     query: usize,
     core: usize,
     step: usize,
@@ -35,14 +35,14 @@ struct Place {
 /// A key that is none of a query's.
 const MASKED: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
 
-impl<'a> Chart<'a> {
-    fn new(config: &'a CoreConfig, window: RangeInclusive<u64>, frozen: &'a Frozen) -> Chart<'a> {
-        let (units, shapes) = (StepUnits::new(config), Shapes::new(config));
-        Chart { config, window, units, shapes, steps: Vec::new(), frozen }
+impl<'a> PipelineChart<'a> {
+    fn new(config: &'a CoreConfig, window: RangeInclusive<u64>, frozen: &'a Frozen) -> PipelineChart<'a> {
+        let (units, shapes) = (StepUnits::new(config), StagePaths::new(config));
+        PipelineChart { config, window, units, shapes, steps: Vec::new(), frozen }
     }
 
-    fn add(&mut self, place: Place, step: &Step, end: End) {
-        let Place { query, core, step: place, key, time: (offered, taken) } = place;
+    fn add(&mut self, place: StepPlace, step: &Step, end: End) {
+        let StepPlace { query, core, step: place, key, time: (offered, taken) } = place;
         if !self.window.contains(&taken) {
             return;
         }
@@ -76,7 +76,7 @@ impl<'a> Chart<'a> {
     }
 
     fn finish(self, design: String) -> Pipeline {
-        let Shapes { stages, shapes, .. } = self.shapes;
+        let StagePaths { stages, shapes, .. } = self.shapes;
         let mut chart = Pipeline { design, stages, shapes, steps: self.steps, frozen: Vec::new() };
         let from = chart.steps.iter().map(|step| step.offered).min().unwrap_or(0);
         let end = chart.steps.iter().map(|step| chart.end(step)).max().unwrap_or(0);
@@ -89,13 +89,13 @@ impl PipelineRecorder {
     /// The chart of a core's run: the keys that were taken in a window of cycles.
     pub fn of_core(&self, config: &CoreConfig, workload: &Workload, window: RangeInclusive<u64>) -> Pipeline {
         let results = workload.results(&Model::new(config), true);
-        let mut chart = Chart::new(config, window, &self.frozen);
+        let mut chart = PipelineChart::new(config, window, &self.frozen);
         let of_query = |query: usize| (0..workload.queries[query].steps()).map(move |step| (query, step));
         let steps = (0..workload.queries.len()).flat_map(of_query);
         for ((query, step), &time) in steps.zip(&self.keys) {
             let of = &workload.queries[query];
             let end = if step + 1 == of.steps() { End::Result(0) } else { End::None };
-            let place = Place { query, core: 0, step, key: of.key(step), time };
+            let place = StepPlace { query, core: 0, step, key: of.key(step), time };
             chart.add(place, &results[query].steps[step], end);
         }
         chart.finish(config.name())
@@ -109,7 +109,7 @@ impl PipelineRecorder {
         window: RangeInclusive<u64>,
     ) -> Pipeline {
         let results = workload_alone(config, workload).results(&Model::new(&config.core), true);
-        let mut chart = Chart::new(&config.core, window, &self.frozen);
+        let mut chart = PipelineChart::new(&config.core, window, &self.frozen);
         let mut times = self.keys.iter();
         let mut first_query = 0;
         for block in &workload.blocks {
@@ -131,7 +131,7 @@ impl PipelineRecorder {
                         // That of another query passes like a masked key.
                         BlockStep::State(_) => (None, &MASKED),
                     };
-                    chart.add(Place { query, core, step: place, key, time }, step, end);
+                    chart.add(StepPlace { query, core, step: place, key, time }, step, end);
                 }
             }
             first_query += block.queries.len();
@@ -148,7 +148,7 @@ impl PipelineRecorder {
         window: RangeInclusive<u64>,
     ) -> Pipeline {
         let core = &config.array.core;
-        let mut chart = Chart::new(core, window, &self.frozen);
+        let mut chart = PipelineChart::new(core, window, &self.frozen);
         let mut times = self.keys.iter();
         let mut first_query = 0;
         for (block, expected) in workload.blocks.iter().zip(expected) {
@@ -156,7 +156,7 @@ impl PipelineRecorder {
                 for (of_core, result) in expected.results.iter().enumerate() {
                     let end = if key + 1 == expected.keys { End::Result(of_core as u64) } else { End::None };
                     let query = first_query + of_core;
-                    let place = Place { query, core: of_core, step: key, key: Some(key), time };
+                    let place = StepPlace { query, core: of_core, step: key, key: Some(key), time };
                     chart.add(place, &result.steps[key], end);
                 }
             }
@@ -174,7 +174,7 @@ impl PipelineRecorder {
     ) -> Pipeline {
         let parts = SplitWorkload::new(workload, config.parts);
         let partial = parts.partial_results(&Model::new(&config.core), true);
-        let mut chart = Chart::new(&config.core, window, &self.frozen);
+        let mut chart = PipelineChart::new(&config.core, window, &self.frozen);
         let lengths = parts.lengths().to_vec();
         let steps =
             lengths.iter().enumerate().flat_map(|(query, &n)| (0..n).map(move |step| (query, step, n)));
@@ -185,7 +185,7 @@ impl PipelineRecorder {
                     false => End::None,
                 };
                 let key = parts.query(query, core).key(step).filter(|_| step < of_part.steps.len());
-                let place = Place { query, core, step, key, time };
+                let place = StepPlace { query, core, step, key, time };
                 // A part that has fewer keys than others ends with masked ones.
                 chart.add(place, of_part.steps.get(step).unwrap_or(&MASKED), end);
             }

@@ -35,7 +35,7 @@ pub(super) enum End<'a> {
 }
 
 /// Ways through the stages, each once.
-pub(super) struct Shapes {
+pub(super) struct StagePaths {
     at: Stages,
     /// Stages of the scores' cap.
     cap: u64,
@@ -46,10 +46,10 @@ pub(super) struct Shapes {
     known: HashMap<Vec<Span>, usize>,
 }
 
-impl Shapes {
+impl StagePaths {
     /// Starts with no shapes.
-    pub(super) fn new(config: &CoreConfig) -> Shapes {
-        Shapes {
+    pub(super) fn new(config: &CoreConfig) -> StagePaths {
+        StagePaths {
             at: Stages::of(config),
             cap: Numerics::new(config).cap_stages().into(),
             value_latency: config.value_latency.into(),

@@ -21,7 +21,7 @@ use std::ops::AddAssign;
 
 /// Counts of comparisons over all streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Compared {
+pub struct EngineCounts {
     /// Streams run, each by every engine.
     pub streams: u64,
     /// Cycles of the RTL.
@@ -40,8 +40,8 @@ pub struct Compared {
     pub comparisons: u64,
 }
 
-impl AddAssign for Compared {
-    fn add_assign(&mut self, other: Compared) {
+impl AddAssign for EngineCounts {
+    fn add_assign(&mut self, other: EngineCounts) {
         self.streams += other.streams;
         self.cycles += other.cycles;
         self.steps += other.steps;
@@ -59,9 +59,9 @@ impl AddAssign for Compared {
 ///
 /// # Errors
 /// The first difference, with the stream in which it is.
-pub fn compare(drawn: &Machine, seed: u64, keys: usize) -> Result<Compared, String> {
+pub fn compare(drawn: &Machine, seed: u64, keys: usize) -> Result<EngineCounts, String> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut all = Compared::default();
+    let mut all = EngineCounts::default();
     // Every kind of stream with gaps and without.
     let rounds = 2 * ROUND_KINDS;
     for round in 0..rounds {
@@ -101,15 +101,15 @@ impl DrawnStream {
         k: &mut [u64],
         v: &mut [u64],
         rng: &mut ChaCha8Rng,
-    ) -> Compared {
+    ) -> EngineCounts {
         if !self.poisoned {
-            return Compared::default();
+            return EngineCounts::default();
         }
         unread.fill(config, k, v, rng);
-        Compared {
+        EngineCounts {
             special_keys: unread.keys.len() as u64,
             special_values: unread.values.len() as u64,
-            ..Compared::default()
+            ..EngineCounts::default()
         }
     }
 }
@@ -132,7 +132,7 @@ fn same_results(what: &str, expected: &[QueryResult], actual: &[QueryResult]) ->
 const ENGINE: &str = "vector engine against RTL";
 const UNREAD: &str = "Inf and NaN that no query sees against finite numbers";
 
-fn core(config: &CoreConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
+fn core(config: &CoreConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<EngineCounts, String> {
     let mut w = workload(config, stream.round, stream.keys, rng);
     let plain = w.results(&Model::new(config), true);
     let unread = Unread::in_workload(&w, &plain);
@@ -143,7 +143,7 @@ fn core(config: &CoreConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Resu
     same_results(ENGINE, &cycle.results, &model.results)?;
     let c = cycle.counters;
     same(ENGINE, &Counters { comparisons: 0, ..c }, &model.counters)?;
-    Ok(Compared {
+    Ok(EngineCounts {
         cycles: c.cycles,
         steps: c.keys + c.restored,
         held: c.held,
@@ -153,7 +153,7 @@ fn core(config: &CoreConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Resu
     })
 }
 
-fn array(config: &ArrayConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
+fn array(config: &ArrayConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<EngineCounts, String> {
     let mut w = array_workload(config, stream.round, stream.keys, rng);
     let results = |w: &ArrayWorkload| {
         let alone = array::run::workload_alone(config, w);
@@ -172,7 +172,7 @@ fn array(config: &ArrayConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Re
     let c = cycle.counters;
     same(ENGINE, &ArrayCounters { comparisons: 0, ..c }, &model.counters)?;
     same(ENGINE, &cycle.periods, &model.periods)?;
-    Ok(Compared {
+    Ok(EngineCounts {
         cycles: c.cycles,
         steps: c.steps,
         held: c.steps - c.masked - c.v_reads_alone,
@@ -182,7 +182,11 @@ fn array(config: &ArrayConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Re
     })
 }
 
-fn split_keys(config: &SplitConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
+fn split_keys(
+    config: &SplitConfig,
+    stream: &DrawnStream,
+    rng: &mut ChaCha8Rng,
+) -> Result<EngineCounts, String> {
     // Queries begin with a key: the parts, not the queries, have partial results.
     let core = CoreConfig { partial: false, ..config.core.clone() };
     let mut w = workload(&core, stream.round, stream.keys, rng);
@@ -202,7 +206,7 @@ fn split_keys(config: &SplitConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) 
     let c = cycle.counters;
     same(ENGINE, &SplitCounters { comparisons: 0, ..c }, &model.counters)?;
     let keys = w.queries.iter().map(|query| query.keys - query.from).sum::<usize>() as u64;
-    Ok(Compared {
+    Ok(EngineCounts {
         cycles: c.cycles,
         steps: keys,
         held: keys.saturating_sub(w.masked() as u64 + c.v_reads),
@@ -213,7 +217,11 @@ fn split_keys(config: &SplitConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) 
 }
 
 /// A wrapper at its ports. The vector engine runs its array.
-fn streams(config: &WrapperConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
+fn streams(
+    config: &WrapperConfig,
+    stream: &DrawnStream,
+    rng: &mut ChaCha8Rng,
+) -> Result<EngineCounts, String> {
     let mut all = array(&config.array, stream, rng)?;
     let mut w = wrapper::streams(config, stream.round, stream.keys, rng);
     let plain = w.expected(config);
@@ -227,6 +235,6 @@ fn streams(config: &WrapperConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -
         Gaps::Random(seed) => crate::wrapper::Paces::random(seed),
     };
     let run = crate::wrapper::run_against(config, &w, &paces, rng.random(), &plain)?;
-    all += Compared { cycles: run.cycles, comparisons: run.comparisons, ..Compared::default() };
+    all += EngineCounts { cycles: run.cycles, comparisons: run.comparisons, ..EngineCounts::default() };
     Ok(all)
 }

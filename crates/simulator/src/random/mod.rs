@@ -9,5 +9,5 @@ mod unread;
 mod wrapper;
 
 pub use draw::{LONGEST, draw};
-pub use engines::{Compared, compare};
+pub use engines::{EngineCounts, compare};
 pub use wrapper::{packets, streams};

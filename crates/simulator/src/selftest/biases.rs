@@ -1,6 +1,6 @@
 //! Biases for the scores of a query's keys.
 
-use super::vectors::{Operand, raw};
+use super::vectors::{RowSpec, raw};
 use flashd_spec::bits::ones;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Scale;
@@ -36,7 +36,7 @@ pub(crate) fn biases(config: &CoreConfig, keys: usize, masked: &[bool], rng: &mu
             (0..keys).map(|_| if rng.random() { round(hides) } else { 0 }).collect()
         }
         // Vectors of one element: a key's, with Inf and NaN among them.
-        _ => raw(Operand { format: BIAS, d: 1, scale: Scale::None }, keys, rng),
+        _ => raw(RowSpec { format: BIAS, d: 1, scale: Scale::None }, keys, rng),
     };
     for (bias, _) in biases.iter_mut().zip(masked).filter(|(_, masked)| **masked) {
         if rng.random() {

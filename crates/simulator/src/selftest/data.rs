@@ -1,9 +1,9 @@
 //! The data of a round: queries and keys. Values: [`super::values`].
 
 use super::scaled::{self, with_scales};
-use super::scores::{STRETCH, Scores};
+use super::scores::{RoundScores, STRETCH};
 use super::values::values;
-use super::vectors::{END, Operand, end, fill, format_value, raw, with_exponent};
+use super::vectors::{END, RowSpec, end, fill, format_value, raw, with_exponent};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Scale;
 use flashd_workload::{RowEncoding, ScaleRule, synthetic};
@@ -14,68 +14,68 @@ use rand_chacha::ChaCha8Rng;
 const AXES: usize = 4;
 
 /// Queries, keys and values of a round, a pool of each, row-major.
-pub(super) struct Operands {
+pub(super) struct RoundOperands {
     pub(super) q: Vec<u64>,
     pub(super) k: Vec<u64>,
     pub(super) v: Vec<u64>,
 }
 
-impl Operands {
-    pub(super) fn new(config: &CoreConfig, round: usize, pool: usize, rng: &mut ChaCha8Rng) -> Operands {
-        let kind = Scores::of(round);
+impl RoundOperands {
+    pub(super) fn new(config: &CoreConfig, round: usize, pool: usize, rng: &mut ChaCha8Rng) -> RoundOperands {
+        let kind = RoundScores::of(round);
         let scores = kind.draw(config, pool, rng);
         let (q, k) = queries_and_keys(config, kind, pool, &scores, rng);
         let v = values(config, kind, pool, &scores, rng);
-        Operands { q, k, v }
+        RoundOperands { q, k, v }
     }
 }
 
 /// Queries and keys of a kind of round; with `scores`, the keys give these, whatever the query.
 fn queries_and_keys(
     config: &CoreConfig,
-    kind: Scores,
+    kind: RoundScores,
     pool: usize,
     scores: &[f32],
     rng: &mut ChaCha8Rng,
 ) -> (Vec<u64>, Vec<u64>) {
-    let (queries, keys) = Operand::queries_and_keys(config);
+    let (queries, keys) = RowSpec::queries_and_keys(config);
     let d = queries.d;
     let exact = config.encodings().is_exact();
     let has_integers = queries.format.is_integer() || keys.format.is_integer();
-    let encode = |Operand { format, scale, .. }: Operand, x: &[f32], factor: f64| -> Vec<u64> {
+    let encode = |RowSpec { format, scale, .. }: RowSpec, x: &[f32], factor: f64| -> Vec<u64> {
         let fill = if scale == Scale::None { fill(format) } else { 1.0 };
         let scaled: Vec<f64> = x.iter().map(|&x| f64::from(x) * factor * fill).collect();
         let encoding = RowEncoding { format, scale, rule: ScaleRule::default() };
         scaled.chunks(d).flat_map(|row| encoding.encode(row).0).collect()
     };
     match kind {
-        Scores::Trained => {
+        RoundScores::Trained => {
             let a = synthetic::attention_like(rng.random(), pool, pool, d);
             let factor = [0.25, 1.0, 4.0, 16.0][rng.random_range(0..4)];
             (encode(queries, &a.q, factor), encode(keys, &a.k, 1.0))
         }
-        Scores::Raw => {
+        RoundScores::Raw => {
             let (q, k) = (raw(queries, pool, rng), raw(keys, pool, rng));
             (with_scales(queries, q, rng), with_scales(keys, k, rng))
         }
-        Scores::Equal => {
+        RoundScores::Equal => {
             let a = synthetic::equal_scores(rng.random(), pool, d);
             (encode(queries, &a.q.repeat(pool), 1.0), encode(keys, &a.k, 1.0))
         }
-        Scores::Ends if !has_integers && rng.random() => {
+        RoundScores::Ends if !has_integers && rng.random() => {
             let (q, k) = complements(queries, keys, pool, rng);
             (with_scales(queries, q, rng), with_scales(keys, k, rng))
         }
-        Scores::Ends => {
+        RoundScores::Ends => {
             let low = rng.random();
             let (q, k) = (end(queries, pool, low, END, rng), end(keys, pool, !low, END, rng));
             (with_scales(queries, q, rng), with_scales(keys, k, rng))
         }
-        Scores::Jumps | Scores::Tails | Scores::Octaves | Scores::Edges if exact => {
+        RoundScores::Jumps | RoundScores::Tails | RoundScores::Octaves | RoundScores::Edges if exact => {
             let keys = scores.iter().flat_map(|&score| scaled::key(config, score.into()));
             (scaled::query(config).repeat(pool), keys.collect())
         }
-        Scores::Jumps | Scores::Tails | Scores::Octaves | Scores::Edges => {
+        RoundScores::Jumps | RoundScores::Tails | RoundScores::Octaves | RoundScores::Edges => {
             let (q, k) = spread(scores, keys, pool);
             (encode(queries, &q, 1.0), encode(keys, &k, 1.0))
         }
@@ -83,7 +83,7 @@ fn queries_and_keys(
 }
 
 /// Queries and keys with scores spread over [`AXES`].
-fn spread(scores: &[f32], keys: Operand, pool: usize) -> (Vec<f32>, Vec<f32>) {
+fn spread(scores: &[f32], keys: RowSpec, pool: usize) -> (Vec<f32>, Vec<f32>) {
     let (d, axes) = (keys.d, keys.d.min(AXES));
     // The core's shift is a power of two near 1/sqrt(d); the remaining factor does not matter.
     let root = (d as f32).sqrt();
@@ -101,7 +101,7 @@ fn spread(scores: &[f32], keys: Operand, pool: usize) -> (Vec<f32>, Vec<f32>) {
 
 /// Queries and keys: on every axis, for some rows, one of them has an exponent field of a single bit, and the other one what brings
 /// the product near one.
-fn complements(queries: Operand, keys: Operand, pool: usize, rng: &mut ChaCha8Rng) -> (Vec<u64>, Vec<u64>) {
+fn complements(queries: RowSpec, keys: RowSpec, pool: usize, rng: &mut ChaCha8Rng) -> (Vec<u64>, Vec<u64>) {
     let d = queries.d;
     let (single_format, other_format) = (queries.format, keys.format);
     // The exponent field of a product of one.

@@ -16,7 +16,7 @@ use flashd_golden::{Model, Step};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
 use rand_chacha::ChaCha8Rng;
-use rows::Rows;
+use rows::ScoreRows;
 
 /// Keys of a query at most.
 pub(super) const MOST_KEYS: usize = 4;
@@ -56,21 +56,21 @@ fn differ(models: [&Model; 2], steps: [&[Step]; 2]) -> bool {
 
 /// Looks for queries of a core.
 pub(super) fn directed(config: &CoreConfig, rng: &mut ChaCha8Rng) -> Directed {
-    let mut search = Search::new(config);
+    let mut search = DirectedSearch::new(config);
     search.keep(&at_limits(config));
     search.among(&candidates(config, &search.numerics, rng));
     let reaching = reach::queries(&search, rng);
     search.among(&reaching);
-    let Search { rows, k, lengths, coverage, .. } = search;
+    let DirectedSearch { rows, k, lengths, coverage, .. } = search;
     Directed { q: rows.q, k, lengths, coverage }
 }
 
 /// A search, as far as it has come.
-struct Search<'a> {
+struct DirectedSearch<'a> {
     config: &'a CoreConfig,
     numerics: Numerics,
     original: Model,
-    rows: Rows,
+    rows: ScoreRows,
     /// Changes that no query has detected so far.
     kinds: Vec<ChangeKind>,
     k: Vec<u64>,
@@ -78,15 +78,15 @@ struct Search<'a> {
     coverage: Coverage,
 }
 
-impl<'a> Search<'a> {
-    fn new(config: &'a CoreConfig) -> Search<'a> {
+impl<'a> DirectedSearch<'a> {
+    fn new(config: &'a CoreConfig) -> DirectedSearch<'a> {
         let numerics = Numerics::new(config);
         let kinds = ChangeKind::all(&numerics, config);
         let changes = kinds.iter().map(|kind| kind.left.len()).sum();
-        Search {
+        DirectedSearch {
             config,
             original: Model::new(config),
-            rows: Rows::new(config),
+            rows: ScoreRows::new(config),
             kinds,
             k: Vec::new(),
             lengths: Vec::new(),

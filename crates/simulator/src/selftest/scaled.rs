@@ -1,6 +1,6 @@
 //! Vectors with scales.
 
-use super::vectors::Operand;
+use super::vectors::RowSpec;
 use flashd_spec::bits::{ones, pack};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Scale, ScaleFormat};
@@ -83,8 +83,8 @@ fn any_scale(encoding: ScaleFormat, rng: &mut ChaCha8Rng) -> u64 {
 }
 
 /// Appends scales to the elements of vectors, if the format has scales.
-pub(super) fn with_scales(operand: Operand, elements: Vec<u64>, rng: &mut ChaCha8Rng) -> Vec<u64> {
-    let Operand { format, d, scale } = operand;
+pub(super) fn with_scales(operand: RowSpec, elements: Vec<u64>, rng: &mut ChaCha8Rng) -> Vec<u64> {
+    let RowSpec { format, d, scale } = operand;
     let Some(encoding) = scale.format() else { return elements };
     let mut all = Vec::with_capacity(elements.len() / d * (d + scale.words(format, d)));
     for row in elements.chunks(d) {

@@ -20,7 +20,7 @@ const FARTHEST: f64 = 340.0;
 
 /// Queries and keys of a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scores {
+pub(super) enum RoundScores {
     /// As in trained models.
     Trained,
     /// Encodings of any kind.
@@ -41,27 +41,27 @@ pub(super) enum Scores {
     Ends,
 }
 
-impl Scores {
-    pub(super) const ALL: [Scores; 8] = [
-        Scores::Trained,
-        Scores::Raw,
-        Scores::Jumps,
-        Scores::Equal,
-        Scores::Tails,
-        Scores::Octaves,
-        Scores::Edges,
-        Scores::Ends,
+impl RoundScores {
+    pub(super) const ALL: [RoundScores; 8] = [
+        RoundScores::Trained,
+        RoundScores::Raw,
+        RoundScores::Jumps,
+        RoundScores::Equal,
+        RoundScores::Tails,
+        RoundScores::Octaves,
+        RoundScores::Edges,
+        RoundScores::Ends,
     ];
 
-    pub(super) fn of(round: usize) -> Scores {
-        Scores::ALL[round % Scores::ALL.len()]
+    pub(super) fn of(round: usize) -> RoundScores {
+        RoundScores::ALL[round % RoundScores::ALL.len()]
     }
 
     /// Number of different keys of d elements in a round of `keys` keys.
     pub(super) fn pool(self, keys: usize, d: usize) -> usize {
         match self {
             // In a stream that is not short, sums that grow to their upper bits.
-            Scores::Equal if keys > POOL => (4 * keys).min(LARGEST / d).max(POOL),
+            RoundScores::Equal if keys > POOL => (4 * keys).min(LARGEST / d).max(POOL),
             _ => keys.clamp(4, POOL),
         }
     }
@@ -69,9 +69,9 @@ impl Scores {
     /// Lengths of a long query, for one query in several. Only kinds that need many keys have long queries.
     pub(super) fn long(self, pool: usize, rng: &mut ChaCha8Rng) -> Option<RangeInclusive<usize>> {
         match self {
-            Scores::Tails => rng.random_ratio(1, 16).then_some(1..=pool),
-            Scores::Edges => rng.random_ratio(1, 8).then_some(1..=pool),
-            Scores::Equal if pool > POOL => rng.random_ratio(1, 8).then_some(pool / 2..=pool),
+            RoundScores::Tails => rng.random_ratio(1, 16).then_some(1..=pool),
+            RoundScores::Edges => rng.random_ratio(1, 8).then_some(1..=pool),
+            RoundScores::Equal if pool > POOL => rng.random_ratio(1, 8).then_some(pool / 2..=pool),
             _ => None,
         }
     }
@@ -84,12 +84,12 @@ impl Scores {
         let mut around = None;
         let mut last = 0.0f32;
         let mut next = |place: usize| match self {
-            Scores::Tails => match place % TAIL {
+            RoundScores::Tails => match place % TAIL {
                 0 => rng.random_range(0.0..8.0),
                 // What may still be held becomes less and less.
                 behind => -9.0 - 21.0 * (behind as f32 / TAIL as f32) - rng.random_range(0.0..2.0),
             },
-            Scores::Octaves => {
+            RoundScores::Octaves => {
                 if place.is_multiple_of(STRETCH) {
                     let limit = limits[rng.random_range(0..2)];
                     around = rng.random_ratio(1, 4).then_some(if rng.random() { limit } else { -limit });
@@ -112,9 +112,11 @@ impl Scores {
             },
         };
         match self {
-            Scores::Edges => edges(config, pool, rng),
-            Scores::Jumps | Scores::Tails | Scores::Octaves => (0..pool).map(&mut next).collect(),
-            Scores::Trained | Scores::Raw | Scores::Equal | Scores::Ends => Vec::new(),
+            RoundScores::Edges => edges(config, pool, rng),
+            RoundScores::Jumps | RoundScores::Tails | RoundScores::Octaves => {
+                (0..pool).map(&mut next).collect()
+            }
+            RoundScores::Trained | RoundScores::Raw | RoundScores::Equal | RoundScores::Ends => Vec::new(),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The values of a round.
 
 use super::scaled::with_scales;
-use super::scores::Scores;
-use super::vectors::{END, Operand, end, fill, raw, with_exponent};
+use super::scores::RoundScores;
+use super::vectors::{END, RowSpec, end, fill, raw, with_exponent};
 use flashd_spec::config::CoreConfig;
 use flashd_workload::{round_to, synthetic};
 use rand::RngExt;
@@ -18,25 +18,25 @@ const SMALL: u64 = 40;
 /// after zeros, or such that sums cancel.
 pub(super) fn values(
     config: &CoreConfig,
-    kind: Scores,
+    kind: RoundScores,
     pool: usize,
     scores: &[f32],
     rng: &mut ChaCha8Rng,
 ) -> Vec<u64> {
-    let operand = Operand::values(config);
-    let Operand { format, d, .. } = operand;
+    let operand = RowSpec::values(config);
+    let RowSpec { format, d, .. } = operand;
     let elements = match (kind, rng.random_range(0..3)) {
-        (Scores::Raw, _) => raw(operand, pool, rng),
-        (Scores::Ends, which) => end(operand, pool, which == 0, END, rng),
+        (RoundScores::Raw, _) => raw(operand, pool, rng),
+        (RoundScores::Ends, which) => end(operand, pool, which == 0, END, rng),
         // After a weight of next to nothing, the largest values leave as little as the smallest ones bring.
-        (Scores::Jumps, 2) => {
+        (RoundScores::Jumps, 2) => {
             let (low, high) = (end(operand, pool, true, 2, rng), end(operand, pool, false, 2, rng));
             low.into_iter().zip(high).map(|(low, high)| if rng.random() { low } else { high }).collect()
         }
         (_, 1) if !scores.is_empty() => followers(operand, scores, rng),
-        (Scores::Octaves | Scores::Edges, 2) => after_zeros(operand, pool, rng),
+        (RoundScores::Octaves | RoundScores::Edges, 2) => after_zeros(operand, pool, rng),
         // Sums and halves of such values have few bits: each shows in a rounding.
-        (Scores::Jumps | Scores::Equal | Scores::Octaves, 0) => {
+        (RoundScores::Jumps | RoundScores::Equal | RoundScores::Octaves, 0) => {
             let mut bit = || {
                 let power = rng.random_range(-26..=2) as f64;
                 let ulp = if rng.random_ratio(1, 4) { rng.random_range(0.0..1.0) } else { 0.0 };
@@ -55,7 +55,7 @@ pub(super) fn values(
 
 /// Values that depend on earlier ones through their weighted terms v exp(s). A value cancels the last independent term, so that low
 /// bits of a weight, a product or a sum become high bits of a result; or it extends the term from octaves below; or it is independent.
-fn followers(Operand { format, d, .. }: Operand, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
+fn followers(RowSpec { format, d, .. }: RowSpec, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
     let mut v = vec![0; scores.len() * d];
     for element in 0..d {
         let (mut own, mut score_then) = (0.0, 0.0);
@@ -84,7 +84,7 @@ fn followers(Operand { format, d, .. }: Operand, scores: &[f32], rng: &mut ChaCh
 
 /// Zeros and small numbers in runs: a sum that is zero meets a term whose exponent is no larger than the distances that an adder
 /// shifts by, so that nothing but the zero's own hidden and sticky bits keep it out of the rounding.
-fn after_zeros(Operand { format, d, .. }: Operand, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
+fn after_zeros(RowSpec { format, d, .. }: RowSpec, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
     let mut runs = vec![(false, 0); d];
     let mut element = |(zero, left): &mut (bool, usize)| {
         if *left == 0 {

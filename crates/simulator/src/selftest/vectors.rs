@@ -12,26 +12,26 @@ pub(super) const END: u64 = 12;
 
 /// What vectors are made of: a format, d elements, and what multiplies them.
 #[derive(Clone, Copy)]
-pub(super) struct Operand {
+pub(super) struct RowSpec {
     pub(super) format: Format,
     pub(super) d: usize,
     pub(super) scale: Scale,
 }
 
-impl Operand {
-    pub(super) fn queries_and_keys(config: &CoreConfig) -> (Operand, Operand) {
+impl RowSpec {
+    pub(super) fn queries_and_keys(config: &CoreConfig) -> (RowSpec, RowSpec) {
         let (Encodings { formats, scales }, d) = (config.encodings(), config.d);
-        (Operand { format: formats.q, d, scale: scales.q }, Operand { format: formats.k, d, scale: scales.k })
+        (RowSpec { format: formats.q, d, scale: scales.q }, RowSpec { format: formats.k, d, scale: scales.k })
     }
 
-    pub(super) fn values(config: &CoreConfig) -> Operand {
-        Operand { format: config.formats().v, d: config.dv(), scale: config.scales().v }
+    pub(super) fn values(config: &CoreConfig) -> RowSpec {
+        RowSpec { format: config.formats().v, d: config.dv(), scale: config.scales().v }
     }
 }
 
 /// Vectors whose elements come from the lowest exponents of the format, or from the highest ones.
 pub(super) fn end(
-    Operand { format, d, .. }: Operand,
+    RowSpec { format, d, .. }: RowSpec,
     pool: usize,
     low: bool,
     octaves: u64,
@@ -61,7 +61,7 @@ pub(super) fn format_value(format: Format, x: f32) -> f32 {
 }
 
 /// Vectors of raw encodings: any exponent, close exponents, corner cases, and in one vector of eight Inf and NaN.
-pub(super) fn raw(Operand { format, d, .. }: Operand, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
+pub(super) fn raw(RowSpec { format, d, .. }: RowSpec, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
     let magnitudes = format.sign_bit() - 1;
     let corners = [
         0,

@@ -4,7 +4,7 @@ use super::stimulus::SplitStimulus;
 use super::workload::SplitWorkload;
 use crate::bench::{Due, Frame, Pending, Protocol};
 use crate::core::protocol::reads;
-use crate::expected::Expected;
+use crate::expected::ExpectedQueries;
 use crate::gaps::Gaps;
 use flashd_golden::{Merge, QueryResult};
 use flashd_hwmodel::catalogue::v_step_latency;
@@ -53,7 +53,7 @@ pub(super) struct SplitProtocol<'a, E> {
     pub(super) counters: SplitCounters,
 }
 
-impl<'a, E: Expected> SplitProtocol<'a, E> {
+impl<'a, E: ExpectedQueries> SplitProtocol<'a, E> {
     /// The start of a run.
     pub(super) fn new(
         config: &'a SplitConfig,
@@ -111,7 +111,7 @@ impl<'a, E: Expected> SplitProtocol<'a, E> {
     }
 }
 
-impl<E: Expected> Protocol for SplitProtocol<'_, E> {
+impl<E: ExpectedQueries> Protocol for SplitProtocol<'_, E> {
     fn drive(&mut self, _cycle: u64, frame: &mut Frame) {
         self.step = self.stimulus.drive(frame);
     }

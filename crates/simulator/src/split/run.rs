@@ -5,7 +5,7 @@ use super::workload::SplitWorkload;
 use crate::bench::{Device, Observer, RunError};
 use crate::core::run::check;
 use crate::core::workload::Workload;
-use crate::expected::{Decided, Expected, Recorded, alongside, groups};
+use crate::expected::{Decided, ExpectedQueries, GivenResults, alongside, groups};
 use crate::gaps::Gaps;
 use crate::running::Drive;
 use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
@@ -55,7 +55,7 @@ pub fn run_against(
 ) -> Result<SplitCounters, RunError> {
     let parts = SplitWorkload::new(workload, config.parts);
     let partial = partial.concat();
-    let mut expected = Recorded(&partial);
+    let mut expected = GivenResults(&partial);
     Ok(run_expected(config, &parts, drive.into(), observers, &mut expected, Some(results))?.0)
 }
 
@@ -64,7 +64,7 @@ fn run_expected(
     parts: &SplitWorkload,
     Drive { gaps, engine }: Drive,
     observers: &mut [&mut dyn Observer],
-    expected: &mut impl Expected,
+    expected: &mut impl ExpectedQueries,
     results: Option<&[QueryResult]>,
 ) -> Result<(SplitCounters, Vec<QueryResult>), RunError> {
     let device = Device::hardware(config.into(), engine)?;

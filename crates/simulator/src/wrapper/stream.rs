@@ -64,15 +64,15 @@ pub struct WrapperDrive {
 
 /// A source: beats in order, each held until it is taken.
 #[derive(Clone, Debug)]
-struct Source {
+struct BeatSource {
     side: Side,
     beats: VecDeque<(u64, Beat)>,
     offered: bool,
 }
 
-impl Source {
+impl BeatSource {
     fn new(pace: Pace, seed: u64) -> Self {
-        Source { side: Side::new(pace, seed), beats: VecDeque::new(), offered: false }
+        BeatSource { side: Side::new(pace, seed), beats: VecDeque::new(), offered: false }
     }
 
     /// The offer of a cycle: a beat has a first cycle.
@@ -119,10 +119,10 @@ pub struct WrapperBench<'a> {
     pub(super) host: LiteHost,
     /// The last cycle's outputs.
     pub outputs: WrapperOutputs,
-    q: Source,
-    k: Source,
-    v: Source,
-    s: Source,
+    q: BeatSource,
+    k: BeatSource,
+    v: BeatSource,
+    s: BeatSource,
     requests: Side,
     results: Side,
     rng: ChaCha8Rng,
@@ -164,7 +164,7 @@ impl<'a> WrapperBench<'a> {
             observers.iter_mut().map(|observer| -> &mut dyn Observer { &mut **observer }).collect();
         let WrapperDrive { paces, seed, engine } = *drive;
         let side = |pace, n: u64| Side::new(pace, seed.wrapping_mul(31).wrapping_add(n));
-        let source = |pace, n: u64| Source::new(pace, seed.wrapping_mul(37).wrapping_add(n));
+        let source = |pace, n: u64| BeatSource::new(pace, seed.wrapping_mul(37).wrapping_add(n));
         let mut bench = WrapperBench {
             engine: WrapperEngine::new(config, engine)?,
             host: LiteHost::new(paces.lite, seed),

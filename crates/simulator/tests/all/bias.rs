@@ -1,8 +1,8 @@
 //! Biases: cores, arrays and split keys in lock-step with the model, the meaning of a bias, and its accuracy.
 
 use crate::selftest::machines_in_lockstep;
-use flashd_simulator::selftest::Stream;
-use flashd_simulator::{Gaps, Reference, Scenario, Workload, model_results, prepare, run};
+use flashd_simulator::selftest::VectorStream;
+use flashd_simulator::{ExactResults, Gaps, Scenario, Workload, model_results, prepare, run};
 use flashd_spec::config::{CoreConfig, Design, KINDS};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::BIAS;
@@ -24,7 +24,7 @@ fn cores(d: usize) -> Vec<CoreConfig> {
     cores
 }
 
-const STREAM: Stream = Stream { seed: 11, keys: 220, round: 24, directed: 0 };
+const STREAM: VectorStream = VectorStream { seed: 11, keys: 220, round: 24, directed: 0 };
 
 #[test]
 fn cores_arrays_and_split_keys_in_lockstep() {
@@ -85,7 +85,7 @@ fn a_slope_at_most_doubles_errors() {
             for design in Design::ALL {
                 let core = CoreConfig::new(design, trace.attention.d, Format::BF16);
                 let core = CoreConfig { bias: scenario.bias != Bias::None, ..core };
-                let reference = Reference::new(&scenario);
+                let reference = ExactResults::new(&scenario);
                 let prepared = prepare(&core, &scenario, &reference).unwrap();
                 *mean += reference.accuracy(&prepared, &model_results(&prepared)).mean;
             }

@@ -1,7 +1,7 @@
 //! Streams that look for trouble: every core in lock-step, and FLASH-D's errors where the paper's rule fails.
 
 use flashd_golden::{Action, Head, Model, QueryResult};
-use flashd_simulator::{Frame, Gaps, Reference, RtlEngine, Running, Scenario, Workload, prepare, run};
+use flashd_simulator::{ExactResults, Frame, Gaps, RtlEngine, Running, Scenario, Workload, prepare, run};
 use flashd_spec::config::{
     Accumulator, BUDGET_FRACTIONS, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Fa2Variant,
     FlashDVariant, Hold, LaneBits,
@@ -87,7 +87,7 @@ fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
 
 fn lockstep(config: &CoreConfig, attention: &Attention, gaps: Gaps) -> flashd_simulator::CoreRun {
     let scenario = scenario(attention.clone());
-    let prepared = prepare(config, &scenario, &Reference::new(&scenario)).unwrap();
+    let prepared = prepare(config, &scenario, &ExactResults::new(&scenario)).unwrap();
     run(&prepared.config, &prepared.workload, gaps, &mut []).unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -124,7 +124,7 @@ fn saturated_scores_are_flagged() {
                 let config = CoreConfig { masks: true, ..config.clone() };
                 let scenario =
                     Scenario { visible: Visible::new(true), ..scenario(cancelling(31, keys, d, size)) };
-                let prepared = prepare(&config, &scenario, &Reference::new(&scenario)).unwrap();
+                let prepared = prepare(&config, &scenario, &ExactResults::new(&scenario)).unwrap();
                 let run = run(&prepared.config, &prepared.workload, Gaps::Random(3), &mut [])
                     .unwrap_or_else(|e| panic!("{e}"));
                 let flags: Vec<bool> = run.results.iter().map(|result| result.score_saturated).collect();
@@ -144,7 +144,7 @@ fn signed_zeros_in_lockstep() {
     let scenario = Scenario { visible: Visible::new(true), ..scenario(attention) };
     for (_, format) in Format::NAMED {
         for config in designs(d, format) {
-            let prepared = prepare(&config, &scenario, &Reference::new(&scenario)).unwrap();
+            let prepared = prepare(&config, &scenario, &ExactResults::new(&scenario)).unwrap();
             run(&prepared.config, &prepared.workload, Gaps::None, &mut []).unwrap_or_else(|e| panic!("{e}"));
         }
     }
@@ -256,7 +256,7 @@ fn four_thousand_equal_scores_give_the_mean() {
         };
         let attention = synthetic::equal_scores(31, 4096, 4);
         let s = scenario(attention);
-        let reference = Reference::new(&s);
+        let reference = ExactResults::new(&s);
         let prepared = prepare(&config, &s, &reference).unwrap();
         let run = run(&prepared.config, &prepared.workload, Gaps::None, &mut []).unwrap();
         let accuracy = reference.accuracy(&prepared, &run.results);
@@ -271,7 +271,7 @@ fn a_reset_in_the_middle_of_a_query_starts_afresh() {
     for config in designs(6, Format::BF16) {
         let a = synthetic::attention_like(5, 1, 8, 6);
         let s = scenario(a);
-        let p = prepare(&config, &s, &Reference::new(&s)).unwrap();
+        let p = prepare(&config, &s, &ExactResults::new(&s)).unwrap();
         let w = &p.workload;
         let mut engine = Running::new(&p.config, RtlEngine::default()).unwrap();
         let mut frame = Frame::new(&Machine::from(&p.config));
@@ -349,7 +349,7 @@ fn adversarial_streams_are_followed() {
                     ..CoreConfig::new(Design::FlashD, d, Format::BF16)
                 };
                 let s = scenario(attention.clone());
-                let reference = Reference::new(&s);
+                let reference = ExactResults::new(&s);
                 let prepared = prepare(&config, &s, &reference).unwrap();
                 let w = &prepared.workload;
                 let results = Model::new(&prepared.config)
@@ -410,7 +410,7 @@ fn budgets_are_spent_and_given_back_in_lockstep() {
             let deepest = -(f64::from(fraction + 2 + config.key_bits()));
             for (scores, gaps) in [(&mixed, Gaps::None), (&mixed, Gaps::Random(3)), (&long, Gaps::None)] {
                 let s = scenario(of_scores(scores));
-                let prepared = prepare(&config, &s, &Reference::new(&s)).unwrap();
+                let prepared = prepare(&config, &s, &ExactResults::new(&s)).unwrap();
                 let w = &prepared.workload;
                 let run = run(&prepared.config, w, gaps, &mut []).unwrap_or_else(|e| panic!("{e}"));
                 let steps = Model::new(&prepared.config)
@@ -439,7 +439,7 @@ fn budgets_are_spent_and_given_back_in_lockstep() {
 fn the_static_rule_fails_on_the_documented_stream() {
     let attention = synthetic::adversarial("hi3", 16).unwrap();
     let s = scenario(attention);
-    let reference = Reference::new(&s);
+    let reference = ExactResults::new(&s);
     let paper = CoreConfig {
         datapath: FlashDVariant::Paper.into(),
         ..CoreConfig::new(Design::FlashD, 16, Format::BF16)

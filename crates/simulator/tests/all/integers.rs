@@ -1,8 +1,8 @@
 //! Integer cores in lock-step, and their errors on the bundled sample.
 
 use crate::selftest::in_lockstep;
-use flashd_simulator::selftest::Stream;
-use flashd_simulator::{Reference, Scenario, model_results, prepare};
+use flashd_simulator::selftest::VectorStream;
+use flashd_simulator::{ExactResults, Scenario, model_results, prepare};
 use flashd_spec::config::{CoreConfig, Design, FlashDVariant, KINDS, Scale};
 use flashd_spec::format::{Format, Formats};
 use flashd_workload::load_dir;
@@ -43,7 +43,7 @@ fn all_of_them_in_lockstep() {
         let cores = integer_cores(d);
         assert!(cores.len() > 60, "{}", cores.len());
         for config in cores {
-            in_lockstep(&config, &Stream { round: 24, ..Stream::of(7, 200) });
+            in_lockstep(&config, &VectorStream { round: 24, ..VectorStream::of(7, 200) });
         }
     }
 }
@@ -75,7 +75,7 @@ fn eight_bits_of_integers_have_a_third_of_e4m3s_error() {
     let mut means = [[0.0; 2]; 2];
     for trace in traces.iter().take(3) {
         let scenario = Scenario::from(trace);
-        let reference = Reference::new(&scenario);
+        let reference = ExactResults::new(&scenario);
         for (means, format) in means.iter_mut().zip([Format::INT8, Format::FP8_E4M3]) {
             for (mean, design) in means.iter_mut().zip(Design::ALL) {
                 let core = CoreConfig::new(design, trace.attention.d, format);

@@ -1,6 +1,6 @@
 //! Random configurations: the draw, and the agreement of all engines.
 
-use flashd_simulator::random::{Compared, LONGEST, compare, draw, packets};
+use flashd_simulator::random::{EngineCounts, LONGEST, compare, draw, packets};
 use flashd_spec::config::{
     CoreConfig, CoreOption, Design, Fa2Variant, OPTIONS, OptionValue, Update, WEIGHT_BITS_RANGE, WeightUnit,
 };
@@ -141,7 +141,7 @@ fn every_value_of_every_option_is_drawn() {
 
 #[test]
 fn all_engines_agree_and_meet_special_operands() {
-    let mut all = Compared::default();
+    let mut all = EngineCounts::default();
     for seed in 0..32 {
         let drawn = drawn(seed, 6);
         all += compare(&drawn, seed, 100).unwrap_or_else(|e| panic!("seed {seed}, {}: {e}", drawn.name()));

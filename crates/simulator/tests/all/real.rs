@@ -1,6 +1,6 @@
 //! Real attention heads: the bundled sample in lock-step, and FLASH-D's error against FA2's.
 
-use flashd_simulator::{Gaps, Reference, Scenario, model_results, prepare, run};
+use flashd_simulator::{ExactResults, Gaps, Scenario, model_results, prepare, run};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
 use flashd_workload::{Bias, Trace, load_dir, synthetic};
@@ -19,7 +19,7 @@ fn the_bundled_sample_in_lockstep() {
         let mut s = Scenario::from(trace);
         let (queries, keys) = if trace.d > 64 { (3, 24) } else { (8, 40) };
         s.attention = s.attention.truncated(queries, keys).into();
-        let reference = Reference::new(&s);
+        let reference = ExactResults::new(&s);
         for format in [Format::BF16, Format::FP8_E4M3] {
             for config in &CoreConfig::variants(trace.d, format) {
                 let prepared = prepare(config, &s, &reference).unwrap();
@@ -47,7 +47,7 @@ fn long_vectors_in_lockstep() {
                 tensor_scale: Default::default(),
                 scale_rule: Default::default(),
             };
-            let prepared = prepare(&config, &s, &Reference::new(&s)).unwrap();
+            let prepared = prepare(&config, &s, &ExactResults::new(&s)).unwrap();
             let run = run(&prepared.config, &prepared.workload, Gaps::None, &mut [])
                 .unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(run.counters.latency, 4 + (d as f64).log2().ceil() as u64);
@@ -61,7 +61,7 @@ fn compare(traces: &[Trace]) {
         let mut groups: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
         for trace in traces {
             let s = Scenario::from(trace);
-            let reference = Reference::new(&s);
+            let reference = ExactResults::new(&s);
             for (i, design) in [Design::FlashD, Design::Fa2].into_iter().enumerate() {
                 let config = CoreConfig::new(design, trace.attention.d.max(16), format);
                 let prepared = prepare(&config, &s, &reference).unwrap();

@@ -1,7 +1,7 @@
 //! Cores whose operands have scales, in lock-step.
 
 use crate::selftest::in_lockstep;
-use flashd_simulator::selftest::Stream;
+use flashd_simulator::selftest::VectorStream;
 use flashd_spec::config::{CoreConfig, Datapath, Design, FlashDVariant, KINDS};
 use flashd_spec::format::{Encodings, Format, Formats, Scale, Scales};
 use rayon::prelude::*;
@@ -49,7 +49,7 @@ fn all_of_them_in_lockstep() {
             let partial = config.can_be_partial() && (i + j) % 2 == 0;
             let config = CoreConfig { masks: partial, partial, ..config };
             if config.validate().is_ok() {
-                in_lockstep(&config, &Stream { round: 16, ..Stream::of(7, 200) });
+                in_lockstep(&config, &VectorStream { round: 16, ..VectorStream::of(7, 200) });
                 count += 1;
             }
         }
@@ -97,7 +97,7 @@ fn every_pair_over_100_000_keys() {
         .collect();
     let count = all.len();
     let keys: u64 =
-        all.into_par_iter().map(|config| in_lockstep(&config, &Stream::of(11, 100_000)).keys).sum();
+        all.into_par_iter().map(|config| in_lockstep(&config, &VectorStream::of(11, 100_000)).keys).sum();
     println!("{count} cores, {keys} keys, no difference");
     assert!(count > 250 && keys >= 100_000 * count as u64, "{count}, {keys}");
 }

@@ -2,13 +2,13 @@
 
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::VectorWriter;
-use flashd_simulator::selftest::{self, Expected, Stream, Streamed};
+use flashd_simulator::selftest::{self, Expected, Streamed, VectorStream};
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig};
 use flashd_spec::format::Format;
 use flashd_spec::machine::Machine;
 
 /// A stream through a machine in lock-step with the model; all its keys must be taken.
-pub(crate) fn in_lockstep(machine: impl Into<Machine>, stream: &Stream) -> Streamed {
+pub(crate) fn in_lockstep(machine: impl Into<Machine>, stream: &VectorStream) -> Streamed {
     let machine = machine.into();
     let layout = Layout::of(&machine, Look::Inside).unwrap();
     let mut out = VectorWriter::new(std::io::sink(), layout).unwrap();
@@ -19,7 +19,7 @@ pub(crate) fn in_lockstep(machine: impl Into<Machine>, stream: &Stream) -> Strea
 }
 
 /// Many cores in lock-step, and arrays and split keys of others.
-pub(crate) fn machines_in_lockstep(cores: impl Fn(usize) -> Vec<CoreConfig>, stream: &Stream) {
+pub(crate) fn machines_in_lockstep(cores: impl Fn(usize) -> Vec<CoreConfig>, stream: &VectorStream) {
     for d in [2, 5, 16] {
         let cores = cores(d);
         assert!(cores.len() > 60, "{}", cores.len());
@@ -42,7 +42,7 @@ fn brings_a_result(machine: impl Into<Machine>, expected: Expected) {
         let layout = Layout::of(&machine, Look::Inside).unwrap();
         let mut out = VectorWriter::new(Vec::new(), layout).unwrap();
         let streamed =
-            selftest::stream(&machine, &Stream::of(seed, 1), expected, &mut out, &mut |_| ()).unwrap();
+            selftest::stream(&machine, &VectorStream::of(seed, 1), expected, &mut out, &mut |_| ()).unwrap();
         assert!(streamed.results > 0, "{} seed {seed} {expected:?}: no result", machine.name());
     }
 }

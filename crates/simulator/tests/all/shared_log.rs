@@ -1,7 +1,7 @@
 //! FA2 `shared-log-reference`: one multiplier for update and final scale in lock-step, and its error on the bundled sample.
 
 use flashd_golden::{Model, encode};
-use flashd_simulator::{Gaps, Reference, Scenario, Workload, model_results, prepare, run};
+use flashd_simulator::{ExactResults, Gaps, Scenario, Workload, model_results, prepare, run};
 use flashd_spec::config::{CoreConfig, Fa2Variant, Hold, LaneBits};
 use flashd_spec::format::Format;
 use flashd_workload::{load_dir, round_value};
@@ -102,7 +102,7 @@ fn on_the_bundled_sample_the_error_is_no_larger_than_the_log_references() {
         let mut mean = [0.0; 3];
         for trace in &traces {
             let scenario = Scenario::from(trace);
-            let reference = Reference::new(&scenario);
+            let reference = ExactResults::new(&scenario);
             let variants = [Fa2Variant::LogReference].into_iter().chain(BOTH);
             for (mean, variant) in mean.iter_mut().zip(variants) {
                 let prepared = prepare(&core(variant, trace.d, format), &scenario, &reference).unwrap();

@@ -100,7 +100,7 @@ pub enum Reference {
 
 /// A row: the option words, names and numbers of a core that follow from its datapath.
 #[derive(Debug)]
-pub struct Kind {
+pub struct DatapathKind {
     /// The datapath.
     pub datapath: Datapath,
     /// Its value of the option `design`.
@@ -235,8 +235,13 @@ fn ships_float(formats: Formats) -> bool {
 /// The scalar that a hold budget adds to the state.
 pub(super) const ROOM: &str = "room";
 
-const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str, words: &'static str) -> Kind {
-    Kind {
+const fn flash_d(
+    variant: FlashDVariant,
+    update: Update,
+    suffix: &'static str,
+    words: &'static str,
+) -> DatapathKind {
+    DatapathKind {
         datapath: Datapath::FlashD(variant),
         design: Design::FlashD,
         weight: Some(WeightUnit::Lse),
@@ -258,8 +263,8 @@ const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str, w
     }
 }
 
-const fn fa2(variant: Fa2Variant, suffix: &'static str, words: &'static str) -> Kind {
-    Kind {
+const fn fa2(variant: Fa2Variant, suffix: &'static str, words: &'static str) -> DatapathKind {
+    DatapathKind {
         datapath: Datapath::Fa2(variant),
         design: Design::Fa2,
         weight: None,
@@ -281,7 +286,7 @@ const fn fa2(variant: Fa2Variant, suffix: &'static str, words: &'static str) -> 
     }
 }
 
-static FLASH_D_PAPER: Kind = Kind {
+static FLASH_D_PAPER: DatapathKind = DatapathKind {
     update: None,
     weight: Some(WeightUnit::Paper),
     arithmetic: Arithmetic::Letter,
@@ -290,7 +295,7 @@ static FLASH_D_PAPER: Kind = Kind {
     ..flash_d(FlashDVariant::Paper, Update::Rounded, "paper", "The paper's Alg. 3, everything in the format")
 };
 /// A product is rounded before it is added, so that an update far below o is not lost as a whole.
-static FLASH_D_ROUNDED: Kind = Kind {
+static FLASH_D_ROUNDED: DatapathKind = DatapathKind {
     ships: ships_float,
     accumulator_guard: -2,
     ..flash_d(
@@ -301,7 +306,7 @@ static FLASH_D_ROUNDED: Kind = Kind {
     )
 };
 /// Ships for integers, which need no exponent per lane.
-static FLASH_D_FIXED: Kind = Kind {
+static FLASH_D_FIXED: DatapathKind = DatapathKind {
     arithmetic: Arithmetic::Fixed,
     ships: ships_fixed,
     lane: flash_d_fixed_lane,
@@ -309,7 +314,7 @@ static FLASH_D_FIXED: Kind = Kind {
 };
 /// Ships: the smallest and fastest of the lanes that keep the format's range. With the value stage, which keeps glitches of v's alignment out of the
 /// multiplier, it also needs the least power (docs/theory/lanes.md).
-static FLASH_D_RANGED: Kind = Kind {
+static FLASH_D_RANGED: DatapathKind = DatapathKind {
     arithmetic: Arithmetic::Ranged,
     value_stage: true,
     ships: ships_ranged,
@@ -320,24 +325,24 @@ static FLASH_D_RANGED: Kind = Kind {
         "Fixed point, each lane relative to the largest exponent that it has read",
     )
 };
-static FA2_SEPARATE: Kind = fa2(
+static FA2_SEPARATE: DatapathKind = fa2(
     Fa2Variant::SeparateScale,
     "separate",
     "One exponential and one multiplier a lane, and another one for the final scale",
 );
-static FA2_LITERAL: Kind = Kind {
+static FA2_LITERAL: DatapathKind = DatapathKind {
     arithmetic: Arithmetic::Letter,
     hold: HoldRules::Never,
     state: &[],
     ..fa2(Fa2Variant::Literal, "literal", "As the paper draws it: two of each, everything in the format")
 };
-static FA2_SHARED: Kind = Kind {
+static FA2_SHARED: DatapathKind = DatapathKind {
     scales_in_lane: true,
     ships: ships_float,
     ..fa2(Fa2Variant::SharedScale, "shared", "The lane's multiplier also does the final scale")
 };
 /// The reference is whole octaves, so that equal scores add an exponential with a fraction, down to `2^-G`.
-static FA2_LOG_REFERENCE: Kind = Kind {
+static FA2_LOG_REFERENCE: DatapathKind = DatapathKind {
     arithmetic: Arithmetic::Fixed,
     lane: fa2_fixed_lane,
     reference: Reference::Octaves,
@@ -345,7 +350,7 @@ static FA2_LOG_REFERENCE: Kind = Kind {
     ..fa2(Fa2Variant::LogReference, "logref", "Fixed point, relative to the exponent of the running sum")
 };
 /// Ships for integers: the smallest datapath of FA2. It loses nothing, because integers have no exponents.
-static FA2_SHARED_LOG_REFERENCE: Kind = Kind {
+static FA2_SHARED_LOG_REFERENCE: DatapathKind = DatapathKind {
     ships: ships_fixed,
     scales_in_lane: true,
     arithmetic: Arithmetic::Fixed,
@@ -359,7 +364,7 @@ static FA2_SHARED_LOG_REFERENCE: Kind = Kind {
 };
 
 /// Ships: the smallest and fastest of FA2's lanes that keep the format's range in every channel and the rule of equal error over 65,536 keys.
-static FA2_RANGED: Kind = Kind {
+static FA2_RANGED: DatapathKind = DatapathKind {
     ships: ships_ranged,
     scales_in_lane: true,
     arithmetic: Arithmetic::Ranged,
@@ -372,7 +377,7 @@ static FA2_RANGED: Kind = Kind {
 };
 
 /// All datapaths, in the order of lists.
-pub static KINDS: [&Kind; 10] = [
+pub static KINDS: [&DatapathKind; 10] = [
     &FLASH_D_PAPER,
     &FLASH_D_ROUNDED,
     &FLASH_D_FIXED,
@@ -397,7 +402,7 @@ impl Datapath {
     }
 
     /// The shipped one among the design's datapaths that fit, else the first of them.
-    fn best(design: Design, encodings: Encodings, fits: impl Fn(&Kind) -> bool) -> Datapath {
+    fn best(design: Design, encodings: Encodings, fits: impl Fn(&DatapathKind) -> bool) -> Datapath {
         let products = encodings.products();
         let mut all = KINDS.into_iter().filter(|kind| kind.design == design && fits(kind));
         let first = all.clone().next().unwrap_or(KINDS[0]);
@@ -405,7 +410,7 @@ impl Datapath {
     }
 
     /// Its row.
-    pub fn kind(self) -> &'static Kind {
+    pub fn kind(self) -> &'static DatapathKind {
         use Datapath::{Fa2, FlashD};
         match self {
             FlashD(FlashDVariant::Paper) => &FLASH_D_PAPER,

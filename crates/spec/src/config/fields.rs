@@ -152,9 +152,9 @@ impl CoreFields {
     /// The datapath selected by the design and the options `weight`, `update` and `fa2`; the shipped one if they leave a choice. A word that the design does
     /// not have selects nothing here; [`Self::config`] reports it.
     fn datapath(&self, design: Design, encodings: Encodings) -> Datapath {
-        let mut kinds: Vec<&Kind> = vec![Datapath::shipped(design, encodings).kind()];
+        let mut kinds: Vec<&DatapathKind> = vec![Datapath::shipped(design, encodings).kind()];
         kinds.extend(KINDS.iter().filter(|kind| kind.design == design));
-        type Word = fn(&Kind) -> Value;
+        type Word = fn(&DatapathKind) -> Value;
         let words: [(&str, Word); 3] = [
             ("weight", |kind| value::json(kind.weight)),
             ("update", |kind| value::json(kind.update)),
@@ -162,7 +162,8 @@ impl CoreFields {
         ];
         for (field, word) in words {
             let Some(given) = self.0.get(field) else { continue };
-            let fits: Vec<&Kind> = kinds.iter().copied().filter(|kind| word(kind) == given.value).collect();
+            let fits: Vec<&DatapathKind> =
+                kinds.iter().copied().filter(|kind| word(kind) == given.value).collect();
             if !fits.is_empty() {
                 kinds = fits;
             }

@@ -91,7 +91,7 @@ impl CoreConfig {
     }
 
     /// Fraction bits of the accumulator. As configured; the format's in the paper-literal datapaths; else the fraction bits of the wider of v and o, plus G, plus
-    /// [`Kind::accumulator_guard`](super::datapath::Kind), and at least [`ACCUMULATOR_GUARD_BITS`] more than the format. The sum of N equal values is then
+    /// [`DatapathKind::accumulator_guard`](super::datapath::DatapathKind), and at least [`ACCUMULATOR_GUARD_BITS`] more than the format. The sum of N equal values is then
     /// exact, and an update of weight 1/N moves it.
     pub fn accumulator_fraction(&self) -> u32 {
         let lanes = self.products().lane_precision() - 1;

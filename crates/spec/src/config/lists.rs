@@ -46,7 +46,7 @@ impl CoreConfig {
 
     /// Cores with float lanes whose precision differs from the ports': wider accumulators, wider weights, or both.
     pub fn mixed_precision(d: usize) -> Vec<CoreConfig> {
-        let float = |kind: &&&'static Kind| kind.arithmetic == Arithmetic::Float;
+        let float = |kind: &&&'static DatapathKind| kind.arithmetic == Arithmetic::Float;
         let precisions = [
             (Format::FP8_E4M3, Some(Format::BF16), Some(Format::BF16.precision())),
             (Format::BF16, Some(Format::FP32), None),
@@ -55,7 +55,7 @@ impl CoreConfig {
             (Format::BF16, None, Some(12)),
         ];
         let core = |(format, accumulator, weight_bits): (Format, Option<Format>, Option<u32>),
-                    kind: &Kind| {
+                    kind: &DatapathKind| {
             let accumulator = accumulator.map(Accumulator::Float);
             CoreConfig { accumulator, weight_bits, ..CoreConfig::with_datapath(kind.datapath, d, format) }
         };

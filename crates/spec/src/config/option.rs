@@ -36,7 +36,7 @@ impl Range {
 
 /// The headings of options in help and in documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
+pub enum OptionGroup {
     /// The recurrence, its datapath, vector lengths and the hold rule.
     Core,
     /// Formats of operands and results, and scales.
@@ -47,17 +47,18 @@ pub enum Group {
     Precision,
 }
 
-impl Group {
+impl OptionGroup {
     /// All, in the order of help and documents.
-    pub const ALL: [Group; 4] = [Group::Core, Group::Formats, Group::Ports, Group::Precision];
+    pub const ALL: [OptionGroup; 4] =
+        [OptionGroup::Core, OptionGroup::Formats, OptionGroup::Ports, OptionGroup::Precision];
 
     /// The heading.
     pub fn heading(self) -> &'static str {
         match self {
-            Group::Core => "Core",
-            Group::Formats => "Number formats",
-            Group::Ports => "Ports of the core",
-            Group::Precision => "Precision",
+            OptionGroup::Core => "Core",
+            OptionGroup::Formats => "Number formats",
+            OptionGroup::Ports => "Ports of the core",
+            OptionGroup::Precision => "Precision",
         }
     }
 }
@@ -67,7 +68,7 @@ pub struct CoreOption {
     /// Key in JSON. The flag has dashes in place of underscores.
     pub field: &'static str,
     /// Its heading in help and documents.
-    pub group: Group,
+    pub group: OptionGroup,
     /// Placeholder of the value in help; empty for a switch.
     pub value_name: &'static str,
     /// Help in one line.
@@ -84,11 +85,11 @@ pub struct CoreOption {
     pub applies: Applies,
     /// Suffix of the core's name for a value that is not the default.
     pub suffix: fn(&CoreConfig) -> Option<String>,
-    pub(super) access: Access,
+    pub(super) access: OptionAccess,
 }
 
 /// Parses, reads, prints and sets the value.
-pub(super) struct Access {
+pub(super) struct OptionAccess {
     parse: fn(&str) -> Result<Value, String>,
     read: fn(&Value) -> Result<Value, String>,
     text: fn(&Value) -> String,
@@ -105,8 +106,8 @@ pub(super) const fn access<T: OptionValue>(
     get: fn(&CoreConfig) -> Value,
     in_force: fn(&CoreConfig) -> Value,
     set: fn(&mut CoreConfig, &Value),
-) -> Access {
-    Access {
+) -> OptionAccess {
+    OptionAccess {
         parse: |text| match T::parse(text).map(json) {
             // JSON has no NaN and no infinity: null would mean that the option is not given.
             Ok(Value::Null) => Err(format!("'{text}' is not a finite number")),
@@ -146,7 +147,7 @@ impl CoreOption {
 
     /// All options, in the order of help and documents.
     pub fn in_order() -> impl Iterator<Item = &'static CoreOption> {
-        Group::ALL
+        OptionGroup::ALL
             .into_iter()
             .flat_map(|group| OPTIONS.into_iter().filter(move |option| option.group == group))
     }

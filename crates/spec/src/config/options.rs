@@ -17,7 +17,7 @@ const SCALARS: Applies =
 /// Defaults of a row: every core has the option, and it adds no suffix to names.
 const ROW: CoreOption = CoreOption {
     field: "",
-    group: Group::Core,
+    group: OptionGroup::Core,
     value_name: "",
     help: "",
     short: "",
@@ -29,7 +29,7 @@ const ROW: CoreOption = CoreOption {
     access: access::<bool>(|_| Value::Null, |_| Value::Null, with_the_datapath),
 };
 
-/// All options, in the order of names. Help and documents list each [`Group`] in this order.
+/// All options, in the order of names. Help and documents list each [`OptionGroup`] in this order.
 pub static OPTIONS: [&CoreOption; 32] = [
     &core::DESIGN,
     &core::D,

@@ -35,7 +35,7 @@ pub(super) fn json<T: Serialize>(value: T) -> Value {
 }
 
 /// An option that takes one of several words: serde's names, each with its meaning.
-trait Choice: Serialize + DeserializeOwned + Sized + 'static {
+trait WordOption: Serialize + DeserializeOwned + Sized + 'static {
     fn all() -> Vec<(Self, &'static str)>;
 }
 
@@ -43,7 +43,7 @@ pub(super) fn word<T: Serialize>(value: &T) -> String {
     json(value).as_str().unwrap_or_default().to_string()
 }
 
-impl<T: Choice> OptionValue for T {
+impl<T: WordOption> OptionValue for T {
     fn parse(text: &str) -> Result<Self, String> {
         T::deserialize(Value::from(text)).map_err(|_| {
             let words: Vec<String> = T::words().into_iter().map(|(word, _)| word).collect();
@@ -60,7 +60,7 @@ impl<T: Choice> OptionValue for T {
     }
 }
 
-impl Choice for Design {
+impl WordOption for Design {
     fn all() -> Vec<(Self, &'static str)> {
         vec![
             (Design::FlashD, "o <- o + (v - o) w, the division hidden in w"),
@@ -69,7 +69,7 @@ impl Choice for Design {
     }
 }
 
-impl Choice for WeightUnit {
+impl WordOption for WeightUnit {
     fn all() -> Vec<(Self, &'static str)> {
         vec![
             (WeightUnit::Lse, "The state is the log-sum-exp in fixed point: w = sigmoid(s - L)"),
@@ -78,7 +78,7 @@ impl Choice for WeightUnit {
     }
 }
 
-impl Choice for Scale {
+impl WordOption for Scale {
     fn all() -> Vec<(Self, &'static str)> {
         vec![
             (
@@ -93,13 +93,13 @@ impl Choice for Scale {
     }
 }
 
-impl Choice for Fa2Variant {
+impl WordOption for Fa2Variant {
     fn all() -> Vec<(Self, &'static str)> {
         KINDS.iter().filter_map(|kind| Some((kind.fa2?, kind.words))).collect()
     }
 }
 
-impl Choice for Update {
+impl WordOption for Update {
     fn all() -> Vec<(Self, &'static str)> {
         KINDS.iter().filter_map(|kind| Some((kind.update?, kind.words))).collect()
     }

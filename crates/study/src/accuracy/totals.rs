@@ -1,7 +1,7 @@
 //! Figures of one core: on a head, and on several.
 
 use super::MeanMax;
-use crate::errors::Encoded;
+use crate::errors::EncodedHead;
 use flashd_golden::QueryResult;
 use flashd_simulator::{Accuracy, SaturatedScores};
 use flashd_workload::Scaling;
@@ -56,7 +56,7 @@ pub(crate) struct Total {
 impl Total {
     /// `saturated_values` elements of V saturated in this scaling.
     pub(crate) fn new(
-        encoded: &Encoded,
+        encoded: &EncodedHead,
         scaling: &Scaling,
         saturated_values: usize,
         results: &[QueryResult],

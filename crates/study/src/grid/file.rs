@@ -114,7 +114,7 @@ struct Samples {
 /// A range.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Range {
+struct GridRange {
     #[serde(rename = "type")]
     kind: RangeKind,
     minmax: [f64; 2],
@@ -135,7 +135,7 @@ fn expand(value: &mut Value, drawn: bool) -> Result<(), String> {
         Value::Array(values) if values.is_empty() => Err("the list is empty".into()),
         Value::Array(values) => values.iter_mut().try_for_each(|value| expand(value, drawn)),
         Value::Object(fields) if fields.contains_key("minmax") => {
-            let range: Range = flashd_files::from_value(value.clone()).map_err(|e| e.to_string())?;
+            let range: GridRange = flashd_files::from_value(value.clone()).map_err(|e| e.to_string())?;
             *value = range.list(drawn)?;
             Ok(())
         }
@@ -152,7 +152,7 @@ fn expand_all(fields: &mut Map<String, Value>, drawn: bool) -> Result<(), String
     fields.iter_mut().try_for_each(|(name, value)| expand(value, drawn).map_err(|e| format!("{name}: {e}")))
 }
 
-impl Range {
+impl GridRange {
     fn list(self, drawn: bool) -> Result<Value, String> {
         let whole = |x: f64| x.fract() == 0.0 && x.abs() < 9e15;
         let number = |x: f64| match self.kind {

@@ -1,19 +1,21 @@
 //! Rules on the bit-exact models of the cores that have them.
 
 use super::Rule;
-use super::tally::Tally;
-use crate::heads::{Head, HeadsError};
+use super::tally::RuleTally;
+use crate::heads::{HeadSample, HeadsError};
 use flashd_golden::{Action, Model, QueryResult};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
-use flashd_workload::{Quantised, Rounding, Scaling, TensorScale, choose_scaling, quantise, v_candidates};
+use flashd_workload::{
+    FormatRounding, Quantised, Scaling, TensorScale, choose_scaling, quantise, v_candidates,
+};
 
 /// Queries of one run: every step of a run is recorded.
 const QUERIES: usize = 64;
 
 /// A head in the encodings of a format.
 struct Encoded<'a> {
-    head: &'a Head,
+    head: &'a HeadSample,
     format: Format,
     rounded: Quantised,
     /// The queries that are used.
@@ -21,7 +23,7 @@ struct Encoded<'a> {
 }
 
 /// Values with a separate power of two.
-struct Values {
+struct ScaledValues {
     scaling: Scaling,
     v: Vec<u64>,
 }
@@ -29,27 +31,27 @@ struct Values {
 /// The tallies of the rules that a core has. The power of two of V is the one with which the core errs least without
 /// the rule, so that both runs have the same.
 pub(super) fn on_cores(
-    head: &Head,
+    head: &HeadSample,
     rules: &[Rule],
     format: Format,
-) -> Result<Vec<Option<Tally>>, HeadsError> {
+) -> Result<Vec<Option<RuleTally>>, HeadsError> {
     let (trace, a) = (&head.trace, &head.trace.attention);
     let scaling = choose_scaling(format, a, trace.score_scale(), TensorScale::Auto)
         .map_err(|error| HeadsError::Scaling { name: trace.name.clone(), error })?;
     let rounded = quantise(format, scaling, a);
     let q = head.queries.iter().flat_map(|&i| rounded.query(i).to_vec()).collect();
     let encoded = Encoded { head, format, rounded, q };
-    let candidates: Vec<Values> = v_candidates(a.max_abs_v(), format)
+    let candidates: Vec<ScaledValues> = v_candidates(a.max_abs_v(), format)
         .into_iter()
         .map(|exponent| {
-            let (scaling, rounding) = (scaling.with_v_exponent(exponent), Rounding::new(format));
+            let (scaling, rounding) = (scaling.with_v_exponent(exponent), FormatRounding::new(format));
             let factors = scaling.factors();
-            Values { v: a.v.iter().map(|&v| rounding.bits(factors.v(v))).collect(), scaling }
+            ScaledValues { v: a.v.iter().map(|&v| rounding.bits(factors.v(v))).collect(), scaling }
         })
         .collect();
     // Several rules share a core: its results without one are made once.
     let mut without: Vec<(CoreConfig, usize, Vec<f64>)> = Vec::new();
-    let mut one = |rule: &Rule| -> Option<Tally> {
+    let mut one = |rule: &Rule| -> Option<RuleTally> {
         let [core, plain] = rule
             .cores(a.d, format)?
             .map(|core| CoreConfig { score_shift: Some(scaling.score_shift), ..core });
@@ -68,7 +70,7 @@ impl Encoded<'_> {
     fn runs<'b>(
         &'b self,
         core: &'b CoreConfig,
-        values: &'b Values,
+        values: &'b ScaledValues,
         record: bool,
     ) -> impl Iterator<Item = Vec<QueryResult>> + 'b {
         let model = Model::new(core);
@@ -81,13 +83,13 @@ impl Encoded<'_> {
         })
     }
 
-    fn decoded(&self, values: &Values, result: &QueryResult) -> Vec<f64> {
+    fn decoded(&self, values: &ScaledValues, result: &QueryResult) -> Vec<f64> {
         result.o.iter().map(|&o| values.scaling.result(self.format, o)).collect()
     }
 
     /// The values with which a core has the smallest mean error, the first of equals, and its results.
-    fn best(&self, core: &CoreConfig, candidates: &[Values]) -> Option<(usize, Vec<f64>)> {
-        let run = |(i, values): (usize, &Values)| {
+    fn best(&self, core: &CoreConfig, candidates: &[ScaledValues]) -> Option<(usize, Vec<f64>)> {
+        let run = |(i, values): (usize, &ScaledValues)| {
             let o: Vec<f64> =
                 self.runs(core, values, false).flatten().flat_map(|r| self.decoded(values, &r)).collect();
             let error: f64 = o.iter().zip(&self.head.exact).map(|(o, exact)| (o - exact).abs()).sum();
@@ -98,8 +100,8 @@ impl Encoded<'_> {
     }
 
     /// Counts of the core's rule, and the distance between its results with and without the rule.
-    fn tally(&self, core: &CoreConfig, values: &Values, without: &[f64]) -> Tally {
-        let mut tally = Tally::default();
+    fn tally(&self, core: &CoreConfig, values: &ScaledValues, without: &[f64]) -> RuleTally {
+        let mut tally = RuleTally::default();
         let results = self.runs(core, values, true).flatten();
         for (result, without) in results.zip(without.chunks_exact(core.dv())) {
             let count = |action| result.steps.iter().filter(|step| step.action == action).count() as u64;

@@ -2,9 +2,9 @@
 
 use super::Rule;
 use super::cores::on_cores;
-use super::tally::Tally;
+use super::tally::RuleTally;
 use crate::by::By;
-use crate::heads::{Head, HeadsError};
+use crate::heads::{HeadSample, HeadsError};
 use flashd_golden::family::{StaticStep, scores, static_steps, weights_under};
 use flashd_spec::config::STATIC_HOLD;
 use flashd_spec::format::Format;
@@ -27,8 +27,8 @@ pub struct Figures {
     pub max_error: f64,
 }
 
-impl From<&Tally> for Figures {
-    fn from(t: &Tally) -> Figures {
+impl From<&RuleTally> for Figures {
+    fn from(t: &RuleTally) -> Figures {
         let share = |n: u64| n as f64 / t.steps.max(1) as f64;
         Figures {
             held: share(t.held),
@@ -44,9 +44,9 @@ impl From<&Tally> for Figures {
 #[derive(Clone, Debug)]
 pub struct HeadHolds {
     /// For each rule, in f64.
-    pub exact: Vec<Tally>,
+    pub exact: Vec<RuleTally>,
     /// For each rule that a core has, on its bit-exact model.
-    pub core: Vec<Option<Tally>>,
+    pub core: Vec<Option<RuleTally>>,
 }
 
 /// One rule on the heads of a group.
@@ -88,7 +88,7 @@ pub struct GroupHolds {
 ///
 /// # Errors
 /// A score scale that no core can apply.
-pub fn measure(head: &Head, rules: &[Rule], format: Option<Format>) -> Result<HeadHolds, HeadsError> {
+pub fn measure(head: &HeadSample, rules: &[Rule], format: Option<Format>) -> Result<HeadHolds, HeadsError> {
     let core = match format {
         Some(format) => on_cores(head, rules, format)?,
         None => vec![None; rules.len()],
@@ -96,19 +96,19 @@ pub fn measure(head: &Head, rules: &[Rule], format: Option<Format>) -> Result<He
     Ok(HeadHolds { exact: in_f64(head, rules), core })
 }
 
-fn in_f64(head: &Head, rules: &[Rule]) -> Vec<Tally> {
+fn in_f64(head: &HeadSample, rules: &[Rule]) -> Vec<RuleTally> {
     let a = &head.trace.attention;
     let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x.into()).collect() };
     let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
     let scale = head.trace.score_scale().factor(a.d);
     let queries = head.queries.par_iter().zip(&head.lengths).zip(head.exact.par_chunks(a.dv));
-    let zero = || vec![Tally::default(); rules.len()];
-    let one = |mut tallies: Vec<Tally>, ((&i, &n), exact): ((&usize, &usize), &[f64])| {
+    let zero = || vec![RuleTally::default(); rules.len()];
+    let one = |mut tallies: Vec<RuleTally>, ((&i, &n), exact): ((&usize, &usize), &[f64])| {
         let s = scores(&q[i * a.d..][..a.d], &k[..n * a.d], a.d, scale);
         let top = s.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let softmax: Vec<f64> = s.iter().map(|s| (s - top).exp()).collect();
         for (rule, tally) in rules.iter().zip(&mut tallies) {
-            let Outcome { weights, held, loaded } = outcome(rule, &s, &softmax);
+            let SkipOutcome { weights, held, loaded } = outcome(rule, &s, &softmax);
             let o = weighted_mean(&weights, &v, a.dv);
             let errors = o.iter().zip(exact).map(|(o, exact)| (o - exact).abs() / head.magnitudes.head);
             tally.query(n as u64, held, loaded, errors);
@@ -122,7 +122,7 @@ fn in_f64(head: &Head, rules: &[Rule]) -> Vec<Tally> {
 }
 
 /// The result of a query under a rule.
-pub(super) struct Outcome {
+pub(super) struct SkipOutcome {
     /// Weight of every key in the result, up to a common factor.
     pub(super) weights: Vec<f64>,
     pub(super) held: u64,
@@ -130,12 +130,12 @@ pub(super) struct Outcome {
 }
 
 /// The outcome of a rule on scores, all visible, whose exponentials relative to the largest are given.
-pub(super) fn outcome(rule: &Rule, s: &[f64], softmax: &[f64]) -> Outcome {
+pub(super) fn outcome(rule: &Rule, s: &[f64], softmax: &[f64]) -> SkipOutcome {
     let count = |n: usize| n as u64;
     let Some(mut rule) = rule.hold_rule() else {
         let steps = static_steps(s, STATIC_HOLD);
         let how_many = |step| count(steps.iter().filter(|s| **s == step).count());
-        return Outcome {
+        return SkipOutcome {
             held: how_many(StaticStep::Hold),
             loaded: how_many(StaticStep::Load).saturating_sub(1),
             weights: remaining(&steps),
@@ -143,7 +143,7 @@ pub(super) fn outcome(rule: &Rule, s: &[f64], softmax: &[f64]) -> Outcome {
     };
     // The result is the softmax over the kept keys.
     let kept = weights_under(s, &mut *rule);
-    Outcome {
+    SkipOutcome {
         held: count(kept.iter().filter(|w| w.is_none()).count()),
         loaded: 0,
         weights: kept.iter().zip(softmax).map(|(w, p)| if w.is_some() { *p } else { 0.0 }).collect(),
@@ -175,13 +175,18 @@ pub(super) fn weighted_mean(weights: &[f64], v: &[f64], d: usize) -> Vec<f64> {
 ///
 /// # Errors
 /// A head whose name does not contain its group.
-pub fn group(heads: &[Head], skips: &[HeadHolds], rules: &[Rule], by: By) -> Result<Vec<GroupHolds>, String> {
+pub fn group(
+    heads: &[HeadSample],
+    skips: &[HeadHolds],
+    rules: &[Rule],
+    by: By,
+) -> Result<Vec<GroupHolds>, String> {
     let mut groups: BTreeMap<String, Vec<&HeadHolds>> = BTreeMap::new();
     for (head, skips) in heads.iter().zip(skips) {
         groups.entry(by.of(&head.trace)?).or_default().push(skips);
     }
-    let sum = |tallies: &mut dyn Iterator<Item = &Tally>| {
-        let mut sum = Tally::default();
+    let sum = |tallies: &mut dyn Iterator<Item = &RuleTally>| {
+        let mut sum = RuleTally::default();
         tallies.for_each(|tally| sum += tally);
         sum
     };

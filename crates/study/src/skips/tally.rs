@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 /// Counts of a rule's decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tally {
+pub struct RuleTally {
     /// Pairs of a query and a key that it sees.
     pub steps: u64,
     /// Steps that left the output and read no value.
@@ -21,8 +21,8 @@ pub struct Tally {
     pub error_max: f64,
 }
 
-impl AddAssign<&Tally> for Tally {
-    fn add_assign(&mut self, other: &Tally) {
+impl AddAssign<&RuleTally> for RuleTally {
+    fn add_assign(&mut self, other: &RuleTally) {
         self.steps += other.steps;
         self.held += other.held;
         self.loaded += other.loaded;
@@ -33,7 +33,7 @@ impl AddAssign<&Tally> for Tally {
     }
 }
 
-impl Tally {
+impl RuleTally {
     /// Takes in one query: its steps, how many of them held and loaded, and the added errors of its outputs.
     pub(super) fn query(&mut self, steps: u64, held: u64, loaded: u64, errors: impl Iterator<Item = f64>) {
         self.steps += steps;

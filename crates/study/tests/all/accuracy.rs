@@ -4,7 +4,7 @@ use flashd_spec::config::{CoreConfig, Design, LaneBits, WeightUnit};
 use flashd_spec::format::{Encodings, Format};
 use flashd_study::By;
 use flashd_study::accuracy::{FormatAccuracy, measure};
-use flashd_study::{Heads, Prepared, equal, lengths, weight};
+use flashd_study::{Heads, PreparedHeads, equal, lengths, weight};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,7 +30,7 @@ fn means_and_largest_errors_agree_with_prepared() {
     for format in [Format::BF16, Format::FP8_E4M3, Format::FP16] {
         let cores = CoreConfig::variants(16, format);
         let all = measured(&heads, &cores, By::Model);
-        let prepared = Prepared::new(&heads, format).unwrap();
+        let prepared = PreparedHeads::new(&heads, format).unwrap();
         for (i, core) in cores.iter().enumerate() {
             let errors = prepared.errors(core).unwrap();
             assert_eq!(errors.groups.len(), all.rows.len());

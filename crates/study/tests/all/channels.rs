@@ -2,7 +2,7 @@
 
 use flashd_spec::config::{CoreConfig, Design, Fa2Variant, FlashDVariant};
 use flashd_spec::format::Format;
-use flashd_study::channels::{D, FACTORS, Large, measure, steps};
+use flashd_study::channels::{D, FACTORS, LargeChannels, measure, steps};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
@@ -20,7 +20,7 @@ fn float_lanes_keep_small_channels_and_a_common_exponent_does_not() {
     let all = measure(&sets, &count).unwrap();
     assert_eq!(done.into_inner(), steps(&sets));
     let [fixed, rounded, fa2] = &all[0].cores[..] else { panic!("three cores") };
-    assert_eq!(fixed.errors.len(), Large::ALL.len() * FACTORS.len());
+    assert_eq!(fixed.errors.len(), LargeChannels::ALL.len() * FACTORS.len());
     for ((fixed, rounded), fa2) in fixed.errors.iter().zip(&rounded.errors).zip(&fa2.errors) {
         assert_eq!((fixed.large, fixed.factor), (fa2.large, fa2.factor));
         assert_eq!(fa2.over_fa2, Some(1.0));

@@ -2,17 +2,17 @@
 
 use flashd_spec::config::{Accumulator, CoreConfig, Design, Fa2Variant, LaneBits};
 use flashd_spec::format::Format;
-use flashd_study::equal_error::{CONFIRMING, Data, DataKind, Judged, RULE, judge, kinds};
-use flashd_study::parts::Parts;
+use flashd_study::equal_error::{CONFIRMING, DataKind, Judged, JudgingData, RULE, judge, kinds};
+use flashd_study::parts::KeyParts;
 use flashd_workload::synthetic::{ScoreKind, ValueKind};
 
 /// The formats that the rule covers. Tables of 16 segments are too coarse for results in fp32.
 const FORMATS: [Format; 5] = [Format::BF16, Format::FP8_E4M3, Format::FP8_E5M2, Format::FP16, Format::INT8];
 
 /// Cores of one encoding on heads of `max_keys` keys.
-fn judged(cores: &[CoreConfig], kinds: &[DataKind], parts: Parts, draws: usize) -> Vec<(Judged, String)> {
+fn judged(cores: &[CoreConfig], kinds: &[DataKind], parts: KeyParts, draws: usize) -> Vec<(Judged, String)> {
     let keys = cores[0].max_keys;
-    let data = Data { kinds: kinds.to_vec(), lengths: vec![keys], draws, recorded: &[], parts };
+    let data = JudgingData { kinds: kinds.to_vec(), lengths: vec![keys], draws, recorded: &[], parts };
     let judged = judge(cores[0].encodings(), cores, &data, &|| ()).unwrap();
     let with_text = |(core, judged): (&CoreConfig, Judged)| {
         let Judged { mean, worst_mean, worst_max, .. } = judged;
@@ -30,12 +30,12 @@ fn cores(format: Format, max_keys: usize) -> [CoreConfig; 2] {
 }
 
 /// The cores that do not keep the rule.
-fn failing(cores: &[CoreConfig], parts: Parts, draws: usize) -> Vec<String> {
+fn failing(cores: &[CoreConfig], parts: KeyParts, draws: usize) -> Vec<String> {
     let failing = |(judged, text): (Judged, String)| (!judged.holds(RULE)).then_some(text);
     judged(cores, &kinds(), parts, draws).into_iter().filter_map(failing).collect()
 }
 
-fn check(cores: &[CoreConfig], parts: Parts, draws: usize) {
+fn check(cores: &[CoreConfig], parts: KeyParts, draws: usize) {
     let failing = failing(cores, parts, draws);
     assert!(failing.is_empty(), "{}", failing.join("\n"));
 }
@@ -44,7 +44,7 @@ fn check(cores: &[CoreConfig], parts: Parts, draws: usize) {
 fn shipped_cores_hold_for_short_contexts() {
     for format in FORMATS {
         for keys in [2, 16, 64, 256, 1024, 2048] {
-            check(&cores(format, keys), Parts::Whole, 1);
+            check(&cores(format, keys), KeyParts::Whole, 1);
         }
     }
 }
@@ -56,10 +56,10 @@ fn shipped_cores_hold_up_to_131072_keys() {
     for format in FORMATS {
         for log in 1..=17 {
             let [flash_d, fa2] = cores(format, 1 << log);
-            failed.extend(failing(&[fa2], Parts::Whole, CONFIRMING));
+            failed.extend(failing(&[fa2], KeyParts::Whole, CONFIRMING));
             // FLASH-D in fp16 has more than twice the mean error where scores are equal and values have no mean: its accumulator has 30 bits.
             if format != Format::FP16 || log <= 14 {
-                failed.extend(failing(&[flash_d], Parts::Whole, CONFIRMING));
+                failed.extend(failing(&[flash_d], KeyParts::Whole, CONFIRMING));
             }
         }
     }
@@ -82,7 +82,7 @@ fn one_bit_less_fails() {
             CoreConfig { lane: Some(LaneBits { o: o - 1, v, w }), ..core.clone() }
         };
         let cores = [less(&flash_d), less(&fa2), flash_d, fa2];
-        let holds: Vec<bool> = judged(&cores, &kinds(), Parts::Whole, CONFIRMING)
+        let holds: Vec<bool> = judged(&cores, &kinds(), KeyParts::Whole, CONFIRMING)
             .iter()
             .map(|(judged, _)| judged.holds(RULE))
             .collect();
@@ -102,7 +102,7 @@ fn every_datapath_holds() {
         for keys in [64, 256, 2048, 16384] {
             let cores = CoreConfig::variants(16, format).into_iter().filter(in_scope);
             let cores: Vec<_> = cores.map(|core| CoreConfig { max_keys: keys, ..core }).collect();
-            failed.extend(failing(&cores, Parts::Whole, 1));
+            failed.extend(failing(&cores, KeyParts::Whole, 1));
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
@@ -116,7 +116,7 @@ fn values_of_one_size_hold() {
     for format in FORMATS {
         let variants = CoreConfig::variants(16, format).into_iter().filter(in_scope);
         let cores: Vec<_> = variants.map(|core| CoreConfig { max_keys: 4096, ..core }).collect();
-        for (judged, text) in judged(&cores, &kinds, Parts::Whole, 1) {
+        for (judged, text) in judged(&cores, &kinds, KeyParts::Whole, 1) {
             assert!(judged.worst_mean <= RULE.each_mean && judged.worst_max <= RULE.each_max, "{text}");
         }
     }
@@ -125,7 +125,7 @@ fn values_of_one_size_hold() {
 #[test]
 fn split_keys_and_states_hold() {
     for format in FORMATS {
-        for parts in [Parts::Split(4), Parts::Continued(4)] {
+        for parts in [KeyParts::Split(4), KeyParts::Continued(4)] {
             check(&cores(format, 2048), parts, CONFIRMING);
         }
     }
@@ -138,7 +138,7 @@ fn mixed_operands_hold() {
     for (k, v, o) in [(e4m3, e4m3, bf16), (int8, int8, bf16), (bf16, bf16, e4m3), (bf16, e4m3, e4m3)] {
         let [k_format, v_format, o_format] = [k, v, o].map(Some);
         let mixed = cores(bf16, 2048).map(|core| CoreConfig { k_format, v_format, o_format, ..core });
-        check(&mixed, Parts::Whole, 1);
+        check(&mixed, KeyParts::Whole, 1);
     }
 }
 
@@ -166,7 +166,7 @@ fn narrower_cores_fail() {
         // The state of results of four bits is wider than they need: for the sums of many keys, and as wide as a score.
         let few = if format == Format::FP8_E4M3 { vec![] } else { vec![few(&flash_d), few(&fa2)] };
         let cores = [vec![narrow(&flash_d), narrow(&fa2), float], few].concat();
-        for (judged, text) in judged(&cores, &kinds(), Parts::Whole, 1) {
+        for (judged, text) in judged(&cores, &kinds(), KeyParts::Whole, 1) {
             assert!(!judged.holds(RULE), "{text}");
         }
     }

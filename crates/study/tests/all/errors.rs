@@ -1,10 +1,10 @@
 //! Errors on the bundled sample and on equal scores, against other ways to the same figures.
 
 use flashd_golden::{Head, Model, decode};
-use flashd_simulator::{Accuracy, Reference, Scenario, model_results, prepare};
+use flashd_simulator::{Accuracy, ExactResults, Scenario, model_results, prepare};
 use flashd_spec::config::{Accumulator, CoreConfig, Design, Fa2Variant, FlashDVariant};
 use flashd_spec::format::Format;
-use flashd_study::{Heads, HeadsError, Prepared, equal};
+use flashd_study::{Heads, HeadsError, PreparedHeads, equal};
 use flashd_workload::synthetic::equal_scores;
 use flashd_workload::{round_to, write_npy};
 use std::collections::BTreeMap;
@@ -23,13 +23,13 @@ fn close(a: f64, b: f64) -> bool {
 fn errors_agree_with_the_simulator() {
     let heads = Heads::load(&sample(), 1).unwrap();
     for format in [Format::BF16, Format::FP8_E4M3] {
-        let prepared = Prepared::new(&heads, format).unwrap();
+        let prepared = PreparedHeads::new(&heads, format).unwrap();
         for config in CoreConfig::variants(16, format) {
             let mut groups: BTreeMap<&str, Vec<Accuracy>> = BTreeMap::new();
             for head in &heads.heads {
                 let trace = &head.trace;
                 let scenario = Scenario::from(trace);
-                let reference = Reference::new(&scenario);
+                let reference = ExactResults::new(&scenario);
                 let config = CoreConfig { d: trace.attention.d, ..config.clone() };
                 let prepared = prepare(&config, &scenario, &reference).unwrap();
                 let accuracy = reference.accuracy(&prepared, &model_results(&prepared));
@@ -76,7 +76,7 @@ fn a_sample_of_queries_ends_with_the_last() {
 #[test]
 fn within_looks_at_every_group() {
     let heads = Heads::load(&sample(), 8).unwrap();
-    let prepared = Prepared::new(&heads, Format::BF16).unwrap();
+    let prepared = PreparedHeads::new(&heads, Format::BF16).unwrap();
     let core = CoreConfig::with_datapath(Fa2Variant::SharedScale.into(), 16, Format::BF16);
     let good = prepared.errors(&core).unwrap();
     let bad = prepared.errors(&CoreConfig { accumulator: Some(Accumulator::Format), ..core }).unwrap();
@@ -91,7 +91,7 @@ fn within_looks_at_every_group() {
 #[test]
 fn other_formats_and_invalid_cores_are_refused() {
     let heads = Heads::load(&sample(), 64).unwrap();
-    let prepared = Prepared::new(&heads, Format::BF16).unwrap();
+    let prepared = PreparedHeads::new(&heads, Format::BF16).unwrap();
     let fp8 = CoreConfig::new(Design::Fa2, 16, Format::FP8_E4M3);
     assert_eq!(prepared.errors(&fp8).unwrap_err().field, "format");
     let invalid = CoreConfig { segments: Some(7), ..CoreConfig::new(Design::Fa2, 16, Format::BF16) };

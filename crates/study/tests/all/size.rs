@@ -2,7 +2,7 @@
 
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
-use flashd_study::equal_error::{Judged, Rule};
+use flashd_study::equal_error::{Judged, Ratios};
 use flashd_study::size::{Judgements, Space, WIDTHS};
 use std::convert::Infallible;
 
@@ -50,8 +50,11 @@ fn finds_the_cheapest_of_all() {
         let at = judged(&start, seed);
         for slack in [0.8, 1.0, 1.3, 2.0] {
             let limit = |of: f64| 1.0 + (of - 1.0) * slack;
-            let rule =
-                Rule { mean: limit(at.mean), each_mean: limit(at.worst_mean), each_max: limit(at.worst_max) };
+            let rule = Ratios {
+                mean: limit(at.mean),
+                each_mean: limit(at.worst_mean),
+                each_max: limit(at.worst_max),
+            };
             let mut known = Judgements::default();
             let found = space
                 .search(rule, |cores| {

@@ -2,7 +2,7 @@
 
 use flashd_golden::family::{flash_d_hold, hold_weights, scores};
 use flashd_golden::{Action, Head, Model};
-use flashd_simulator::{Reference, Scenario, prepare};
+use flashd_simulator::{ExactResults, Scenario, prepare};
 use flashd_spec::config::{CoreConfig, Design, Hold};
 use flashd_spec::format::Format;
 use flashd_study::By;
@@ -59,7 +59,7 @@ fn shares_of_cores_are_the_counts_of_the_model() {
         let tallies = measure(head, &rules, Some(Format::BF16)).unwrap().core;
         assert!(tallies[4].is_none(), "no core has an exact budget");
         let scenario = Scenario::from(trace);
-        let reference = Reference::new(&scenario);
+        let reference = ExactResults::new(&scenario);
         for (rule, tally) in rules.iter().zip(&tallies).take(4) {
             let [core, without] = rule.cores(d, Format::BF16).unwrap();
             let run = |core: &CoreConfig| {

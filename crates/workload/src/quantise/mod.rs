@@ -11,7 +11,7 @@ mod scaling;
 mod search;
 
 pub use channels::Channels;
-pub use round::{Rounding, round_to, round_value};
+pub use round::{FormatRounding, round_to, round_value};
 pub use scales::{RowEncoding, ScaleRule};
 pub use scaling::{Scaling, ScalingError, ScoreScale, TensorScale, channel_limit, v_candidates};
 pub use search::choose_scaling;
@@ -64,7 +64,7 @@ pub struct Rounded {
 impl Rounded {
     /// Rounds rows of `d` elements, each element scaled by its place in the row first.
     pub fn rows(encoding: RowEncoding, d: usize, data: &[f32], scale: impl Fn(usize, f32) -> f64) -> Rounded {
-        let rounding = Rounding::new(encoding.format);
+        let rounding = FormatRounding::new(encoding.format);
         let mut rounded = Rounded { words: Vec::with_capacity(data.len()), ..Rounded::default() };
         let mut scaled = Vec::with_capacity(d);
         for row in data.chunks(d.max(1)) {

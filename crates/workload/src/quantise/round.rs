@@ -6,7 +6,7 @@ use flashd_spec::format::{Format, Subnormals};
 ///
 /// A float format takes no branch, so that a loop over many numbers is one of vector instructions.
 #[derive(Clone, Copy, Debug)]
-pub struct Rounding {
+pub struct FormatRounding {
     format: Format,
     /// The largest number of the format.
     largest: f64,
@@ -25,13 +25,13 @@ pub struct Rounding {
     units: f64,
 }
 
-impl Rounding {
+impl FormatRounding {
     /// The rounding to a format.
     #[inline]
-    pub fn new(format: Format) -> Rounding {
+    pub fn new(format: Format) -> FormatRounding {
         let (largest, sign) = (format.value(format.max_finite()), format.width() - 1);
         if format.is_integer() {
-            return Rounding {
+            return FormatRounding {
                 format,
                 largest,
                 normal: 0.0,
@@ -49,7 +49,7 @@ impl Rounding {
             // Half a unit of the numbers below, whose exponent has no bound: a tie goes to the normal number, which is even.
             Subnormals::Flushed => (normal - power(format.min_exponent() - fraction_bits - 2), normal),
         };
-        Rounding {
+        FormatRounding {
             format,
             largest,
             normal,
@@ -161,12 +161,12 @@ impl Rounding {
 /// exponent were unbounded, and what is then below the smallest normal number becomes zero with its sign.
 /// NaN becomes +0, which is what a core computes with.
 pub fn round_to(format: Format, x: f64) -> u64 {
-    Rounding::new(format).bits(x)
+    FormatRounding::new(format).bits(x)
 }
 
 /// The nearest number of the format: the value of [`round_to`]'s encoding.
 pub fn round_value(format: Format, x: f64) -> f64 {
-    Rounding::new(format).value(x)
+    FormatRounding::new(format).value(x)
 }
 
 /// `floor(log2(x))` of a positive finite number.
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn rounding_without_branches_follows_the_definition() {
         for (name, format) in Format::NAMED {
-            let rounding = Rounding::new(format);
+            let rounding = FormatRounding::new(format);
             let check = |x: f64| {
                 let bits = by_definition(format, x);
                 assert_eq!(rounding.bits(x), bits, "{name}, {x:e}");

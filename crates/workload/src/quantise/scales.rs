@@ -1,6 +1,6 @@
 //! The scales of vectors and of blocks, which the core gets.
 
-use super::round::{Rounding, floor_log2, round_to, scale_by_power_of_two};
+use super::round::{FormatRounding, floor_log2, round_to, scale_by_power_of_two};
 use flashd_spec::bits::{pack, packed};
 use flashd_spec::format::{Format, Scale, ScaleFormat, Subnormals};
 use serde::{Deserialize, Serialize};
@@ -116,13 +116,13 @@ impl RowEncoding {
     /// the largest magnitude over the largest element, rounded up, so that none saturates.
     pub fn encode(self, row: &[f64]) -> (Vec<u64>, usize) {
         let mut words = Vec::with_capacity(row.len());
-        let saturated = self.append(Rounding::new(self.format), &mut row.to_vec(), &mut words);
+        let saturated = self.append(FormatRounding::new(self.format), &mut row.to_vec(), &mut words);
         (words, saturated)
     }
 
     /// Appends what [`RowEncoding::encode`] gives, with the rounding to the format; returns how many elements saturated. The row is left
     /// divided by its scales.
-    pub(super) fn append(self, rounding: Rounding, row: &mut [f64], words: &mut Vec<u64>) -> usize {
+    pub(super) fn append(self, rounding: FormatRounding, row: &mut [f64], words: &mut Vec<u64>) -> usize {
         let RowEncoding { format, scale, .. } = self;
         let Some(encoding) = scale.format() else { return rounding.append(row, words) };
         let (mut numbers, mut saturated) = (Vec::new(), 0);

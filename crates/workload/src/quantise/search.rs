@@ -4,7 +4,7 @@
 //! saturates a sum, too small a one pushes elements and products into the subnormal range; both show as an error
 //! of the score, and the search measures just that, on a sample.
 
-use super::round::Rounding;
+use super::round::FormatRounding;
 use super::scaling::{
     Scaling, ScalingError, ScoreScale, TensorScale, filling_exponent, range_of, v_candidates,
 };
@@ -64,7 +64,7 @@ pub fn choose_scaling(
         let filled = unscaled.with_exponents(fill(max_q, of_q), fill(max_k, of_k));
         return Ok(if filled.is_valid() { filled } else { unscaled });
     }
-    let (sample, rounding) = (Sample::new(attention, &unscaled), Rounding::new(formats.q));
+    let (sample, rounding) = (ScoreSample::new(attention, &unscaled), FormatRounding::new(formats.q));
     let filling = (fill(max_q, of_q), fill(max_k, of_k));
     // Sums fill the range first: products of two full operands are far beyond it.
     let filling_total = fill(sample.largest_term, of_q).min(filling.0 + filling.1);
@@ -88,21 +88,21 @@ pub fn choose_scaling(
 }
 
 /// Pairs of a query and a key, with their exact scores.
-struct Sample {
+struct ScoreSample {
     /// By query, so that a query is rounded once.
-    queries: Vec<(usize, Vec<Pair>)>,
+    queries: Vec<(usize, Vec<ScoredKey>)>,
     /// Largest magnitude of a product or dot product, with the score's remainder folded in.
     largest_term: f64,
 }
 
 /// A key of the sample and the exact score of a query with it.
-struct Pair {
+struct ScoredKey {
     key: usize,
     score: f64,
 }
 
-impl Sample {
-    fn new(attention: &Attention, unscaled: &Scaling) -> Sample {
+impl ScoreSample {
+    fn new(attention: &Attention, unscaled: &Scaling) -> ScoreSample {
         let mut queries = Vec::new();
         let mut largest_term = 0f64;
         for i in spaced(attention.queries, SAMPLED_QUERIES) {
@@ -117,14 +117,14 @@ impl Sample {
             }
             let extreme = (0..attention.keys).max_by(|&a, &b| dots[a].abs().total_cmp(&dots[b].abs()));
             let keys = spaced(attention.keys, SAMPLED_KEYS).chain(extreme);
-            let pairs = keys.map(|key| Pair { key, score: dots[key] * unscaled.score_scale }).collect();
+            let pairs = keys.map(|key| ScoredKey { key, score: dots[key] * unscaled.score_scale }).collect();
             queries.push((i, pairs));
         }
-        Sample { queries, largest_term: largest_term * unscaled.q_factor }
+        ScoreSample { queries, largest_term: largest_term * unscaled.q_factor }
     }
 
     /// Mean magnitude of the error of the scores, each rounded as a core rounds it.
-    fn mean_error(&self, attention: &Attention, scaling: &Scaling, rounding: Rounding) -> f64 {
+    fn mean_error(&self, attention: &Attention, scaling: &Scaling, rounding: FormatRounding) -> f64 {
         let (factors, round) = (scaling.factors(), |x: f64| rounding.value(x));
         let mut keys: HashMap<usize, Vec<f64>> = HashMap::new();
         let (mut sum, mut count) = (0.0, 0);
@@ -145,7 +145,7 @@ impl Sample {
 }
 
 /// Sums neighbours level by level, as the adder tree of a core does; an odd one out moves up.
-fn sum_in_tree(tree: &mut Vec<f64>, rounding: Rounding) -> f64 {
+fn sum_in_tree(tree: &mut Vec<f64>, rounding: FormatRounding) -> f64 {
     while tree.len() > 1 {
         let half = tree.len().div_ceil(2);
         for i in 0..half {

@@ -1,6 +1,6 @@
 //! Tensors made of the corner cases of a number format.
 
-use super::source::Source;
+use super::source::RandomSource;
 use crate::tensor::Attention;
 use flashd_spec::format::{Format, Subnormals};
 
@@ -13,7 +13,7 @@ use flashd_spec::format::{Format, Subnormals};
 /// ([`TensorScale::None`](crate::quantise::TensorScale::None)).
 pub fn interesting(format: Format, seed: u64, queries: usize, keys: usize, d: usize) -> Attention {
     let corners = corner_cases(format);
-    let mut source = Source::new(seed);
+    let mut source = RandomSource::new(seed);
     let mut tensor = |n: usize| -> Vec<f32> {
         let mut element = || match source.below(4) {
             0 => corners[source.below(corners.len())],

@@ -1,6 +1,6 @@
 //! A synthetic head with scores as in a trained model.
 
-use super::source::Source;
+use super::source::RandomSource;
 use crate::tensor::Attention;
 
 /// Directions that queries and keys share; fewer where a quarter of the head dimension is less.
@@ -43,7 +43,7 @@ const POSITION_CORRELATION: f64 = 0.9;
 /// If `queries`, `keys` or `d` is 0.
 pub fn attention_like(seed: u64, queries: usize, keys: usize, d: usize) -> Attention {
     assert!(queries > 0 && keys > 0 && d > 0, "a head needs queries, keys and dimensions");
-    let mut source = Source::new(seed);
+    let mut source = RandomSource::new(seed);
     // A score of x takes a factor sqrt(x * sqrt(d)) in q and the same in k.
     let amplitude = |score: f64| (score * (d as f64).sqrt()).sqrt();
     let content_rank = CONTENT_RANK.min(d / 4).max(1);
@@ -110,7 +110,7 @@ pub fn with_outlier_channels(seed: u64, keys: usize, d: usize, large: usize, fac
 }
 
 /// One vector for each position, of standard deviation 1, each correlated with the one before.
-fn random_walk(source: &mut Source, positions: usize, rank: usize) -> Vec<Vec<f64>> {
+fn random_walk(source: &mut RandomSource, positions: usize, rank: usize) -> Vec<Vec<f64>> {
     let fresh = (1.0 - POSITION_CORRELATION * POSITION_CORRELATION).sqrt();
     let mut walk = vec![source.gaussians(rank)];
     while walk.len() < positions {

@@ -1,6 +1,6 @@
 //! Long contexts: scores of a given spread, and values with and without a mean.
 
-use super::source::Source;
+use super::source::RandomSource;
 use crate::tensor::Attention;
 
 /// Distribution of the values. A sum of many values of one sign grows with the number of keys; a sum of values of mean 0 does not.
@@ -35,7 +35,7 @@ impl ValueKind {
     }
 
     /// The element of a channel.
-    fn draw(self, source: &mut Source, channel: usize) -> f64 {
+    fn draw(self, source: &mut RandomSource, channel: usize) -> f64 {
         match self {
             ValueKind::Gaussian => source.gaussian(),
             ValueKind::Uniform => source.uniform(),
@@ -85,7 +85,7 @@ pub fn long_context(
     scores: ScoreKind,
     values: ValueKind,
 ) -> Attention {
-    let mut source = Source::new(seed);
+    let mut source = RandomSource::new(seed);
     let sigma = if let ScoreKind::Gaussian(sigma) = scores { sigma } else { 1.0 };
     let mut q: Vec<f32> = (0..queries * d).map(|_| (sigma * source.gaussian()) as f32).collect();
     let mut rows = |n: usize| -> Vec<f32> { source.gaussians(n * d).into_iter().map(|x| x as f32).collect() };

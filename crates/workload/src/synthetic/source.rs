@@ -4,11 +4,11 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Seeded random numbers, the same on every machine: ChaCha8, and nothing but exact arithmetic on top of it.
-pub(super) struct Source(ChaCha8Rng);
+pub(super) struct RandomSource(ChaCha8Rng);
 
-impl Source {
-    pub(super) fn new(seed: u64) -> Source {
-        Source(ChaCha8Rng::seed_from_u64(seed))
+impl RandomSource {
+    pub(super) fn new(seed: u64) -> RandomSource {
+        RandomSource(ChaCha8Rng::seed_from_u64(seed))
     }
 
     /// Uniform in [0, 1), a multiple of 2^-53.

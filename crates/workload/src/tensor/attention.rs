@@ -1,6 +1,6 @@
 //! The tensors of one head.
 
-use super::error::{Place, Problem, TensorError};
+use super::error::{TensorError, TensorPlace, TensorProblem};
 use super::npy::write_npy;
 use super::rows::{max_abs, pad_rows};
 use crate::positions::{CausalAlign, Positions};
@@ -37,54 +37,59 @@ pub struct Attention {
     /// Its size before it was [cut](Attention::truncated), if it was: the queries' positions follow from that.
     pub cut_from: Option<Size>,
     /// Where it comes from, for messages.
-    pub source: Source,
+    pub source: Origins,
 }
 
 /// The origin of a head, which messages about its elements name. All are equal: heads are compared by their numbers.
 #[derive(Clone, Debug, Default)]
-pub struct Source(Option<Arc<[Origin; 3]>>);
+pub struct Origins(Option<Arc<[TensorOrigin; 3]>>);
 
 /// The origin of a head's q, k or v.
 #[derive(Clone, Debug)]
-pub(super) struct Origin {
-    pub(super) place: Place,
+pub(super) struct TensorOrigin {
+    pub(super) place: TensorPlace,
     /// The head there, if there are several.
     pub(super) head: Option<usize>,
     /// Finite elements that float32 has as infinity, by their place in the tensor.
     pub(super) beyond: Vec<(usize, f64)>,
 }
 
-impl PartialEq for Source {
-    fn eq(&self, _: &Source) -> bool {
+impl PartialEq for Origins {
+    fn eq(&self, _: &Origins) -> bool {
         true
     }
 }
 
-impl Source {
-    pub(super) fn new(of: [Origin; 3]) -> Source {
-        Source(Some(Arc::new(of)))
+impl Origins {
+    pub(super) fn new(of: [TensorOrigin; 3]) -> Origins {
+        Origins(Some(Arc::new(of)))
     }
 
     /// Tensors in memory, named by their letters, with the number of the head in each tensor of several heads.
-    pub fn in_memory(heads: [Option<usize>; 3]) -> Source {
-        let mut places = ["q", "k", "v"].into_iter().map(|name| Place::file(Path::new(name)));
-        let mut origin = |head| Origin {
-            place: places.next().unwrap_or_else(|| Place::file(Path::new("v"))),
+    pub fn in_memory(heads: [Option<usize>; 3]) -> Origins {
+        let mut places = ["q", "k", "v"].into_iter().map(|name| TensorPlace::file(Path::new(name)));
+        let mut origin = |head| TensorOrigin {
+            place: places.next().unwrap_or_else(|| TensorPlace::file(Path::new("v"))),
             head,
             beyond: Vec::new(),
         };
-        Source::new(heads.map(&mut origin))
+        Origins::new(heads.map(&mut origin))
     }
 
     /// The error of an element of a tensor, 0 to 2 for q to v, that is not finite.
     fn not_finite(&self, tensor: usize, at: usize, columns: usize, value: f32) -> TensorError {
         let origins = match &self.0 {
             Some(origins) => origins.clone(),
-            None => return Source::in_memory([None; 3]).not_finite(tensor, at, columns, value),
+            None => return Origins::in_memory([None; 3]).not_finite(tensor, at, columns, value),
         };
-        let Origin { place, head, beyond } = &origins[tensor];
+        let TensorOrigin { place, head, beyond } = &origins[tensor];
         let wide = beyond.iter().find(|(place, _)| *place == at).map_or(f64::from(value), |(_, wide)| *wide);
-        place.error(Problem::NotFinite { head: *head, row: at / columns, column: at % columns, value: wide })
+        place.error(TensorProblem::NotFinite {
+            head: *head,
+            row: at / columns,
+            column: at % columns,
+            value: wide,
+        })
     }
 }
 
@@ -103,7 +108,7 @@ impl Attention {
             k.len(),
             v.len()
         );
-        Attention { d, dv, queries: q.len() / d, keys, q, k, v, cut_from: None, source: Source::default() }
+        Attention { d, dv, queries: q.len() / d, keys, q, k, v, cut_from: None, source: Origins::default() }
     }
 
     /// d_k and d_v.

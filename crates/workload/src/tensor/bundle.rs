@@ -1,10 +1,10 @@
 //! Bundles: one `.npz` or `.safetensors` file with entries q, k and v, in either case of letter.
 
-use super::element::Element;
-use super::error::{Place, Problem, TensorError};
+use super::element::ElementType;
+use super::error::{TensorError, TensorPlace, TensorProblem};
 use super::npy;
-use super::read::{Data, First, Rank, Role, Tensor, Wanted};
-use super::stream::{Inflated, Stream};
+use super::read::{ElementReader, First, Rank, Requirements, Tensor, TensorRole};
+use super::stream::{Inflated, SkippableRead};
 use safetensors::tensor::Metadata;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -20,17 +20,17 @@ pub(super) fn read(path: &Path, rank: Rank, first: First) -> Result<[Tensor; 3],
     match extension.as_deref() {
         Some("npz") => read_npz(path, rank, first),
         Some("safetensors") => read_safetensors(path, rank, first),
-        _ => Err(Place::file(path).error(Problem::UnknownBundle)),
+        _ => Err(TensorPlace::file(path).error(TensorProblem::UnknownBundle)),
     }
 }
 
 /// The one name that is `wanted` but for the case of its letter.
-fn find(names: &[String], wanted: &'static str) -> Result<String, Problem> {
+fn find(names: &[String], wanted: &'static str) -> Result<String, TensorProblem> {
     let matching: Vec<&String> = names.iter().filter(|name| name.eq_ignore_ascii_case(wanted)).collect();
     match matching[..] {
         [name] => Ok(name.clone()),
-        [] => Err(Problem::MissingEntry { wanted, found: names.to_vec() }),
-        _ => Err(Problem::AmbiguousEntry { wanted, found: matching.into_iter().cloned().collect() }),
+        [] => Err(TensorProblem::MissingEntry { wanted, found: names.to_vec() }),
+        _ => Err(TensorProblem::AmbiguousEntry { wanted, found: matching.into_iter().cloned().collect() }),
     }
 }
 
@@ -38,9 +38,9 @@ fn find(names: &[String], wanted: &'static str) -> Result<String, Problem> {
 const ENDING: &str = ".npy";
 
 fn read_npz(path: &Path, rank: Rank, first: First) -> Result<[Tensor; 3], TensorError> {
-    let file = Place::file(path);
-    let bad = |e: std::io::Error| Problem::BadArchive { kind: ".npz", reason: e.to_string() };
-    let damaged = |reason: &str| Problem::BadArchive { kind: ".npz", reason: reason.into() };
+    let file = TensorPlace::file(path);
+    let bad = |e: std::io::Error| TensorProblem::BadArchive { kind: ".npz", reason: e.to_string() };
+    let damaged = |reason: &str| TensorProblem::BadArchive { kind: ".npz", reason: reason.into() };
     let (mut headers, length) = npy::open(path)?;
     let (stream, _) = npy::open(path)?;
     let mut archive = ZipArchive::new(stream).map_err(|e| file.error(bad(e.into())))?;
@@ -53,9 +53,9 @@ fn read_npz(path: &Path, rank: Rank, first: First) -> Result<[Tensor; 3], Tensor
     let mut names: Vec<String> =
         entries.iter().map(|name| name.strip_suffix(ENDING).unwrap_or(name).to_string()).collect();
     names.sort();
-    let mut entry = |role: Role| {
+    let mut entry = |role: TensorRole| {
         let name = find(&names, role.name()).map_err(|problem| file.error(problem))?;
-        let place = Place::entry(path, &name);
+        let place = TensorPlace::entry(path, &name);
         let failed = |e| place.error(bad(e));
         let with_ending = format!("{name}{ENDING}");
         let in_archive = if entries.contains(&with_ending) { &with_ending } else { &name };
@@ -66,17 +66,17 @@ fn read_npz(path: &Path, rank: Rank, first: First) -> Result<[Tensor; 3], Tensor
         let size = entry.size();
         let mut stream = Inflated(entry);
         let header = npy::read_header(&mut stream).map_err(|problem| match problem {
-            Problem::Unreadable(e) => failed(e),
+            TensorProblem::Unreadable(e) => failed(e),
             other => place.error(other),
         })?;
         let held = size.saturating_sub(header.preamble);
         if held > MAX_EXPANSION.saturating_mul(length) {
             return Err(place.error(header.wrong_size(held)));
         }
-        let data = Data { header, stream: &mut stream, held, failed: &bad };
-        Tensor::read(place.clone(), Wanted { role, rank, first }, data)
+        let data = ElementReader { header, stream: &mut stream, held, failed: &bad };
+        Tensor::read(place.clone(), Requirements { role, rank, first }, data)
     };
-    Ok([entry(Role::Q)?, entry(Role::K)?, entry(Role::V)?])
+    Ok([entry(TensorRole::Q)?, entry(TensorRole::K)?, entry(TensorRole::V)?])
 }
 
 /// A header of an entry with its name and extra field: `fixed` bytes, the lengths of both being at `lengths`.
@@ -160,19 +160,19 @@ fn safetensors_header(file: &mut BufReader<File>, length: u64) -> Result<(Metada
 }
 
 fn read_safetensors(path: &Path, rank: Rank, first: First) -> Result<[Tensor; 3], TensorError> {
-    let file = Place::file(path);
-    let bad = |reason: String| file.error(Problem::BadArchive { kind: ".safetensors", reason });
+    let file = TensorPlace::file(path);
+    let bad = |reason: String| file.error(TensorProblem::BadArchive { kind: ".safetensors", reason });
     let (mut stream, length) = npy::open(path)?;
     let (metadata, preamble) = safetensors_header(&mut stream, length).map_err(bad)?;
     let mut names = metadata.offset_keys();
     names.sort();
-    let mut entry = |role: Role| {
+    let mut entry = |role: TensorRole| {
         let name = find(&names, role.name()).map_err(|problem| file.error(problem))?;
-        let place = Place::entry(path, &name);
+        let place = TensorPlace::entry(path, &name);
         let info = metadata.info(&name).ok_or_else(|| bad(format!("no entry '{name}'")))?;
-        let known = || Element::ALL.map(|element| element.safetensors().to_string()).join(", ");
-        let element = Element::find(|element| element.safetensors() == info.dtype).ok_or_else(|| {
-            place.error(Problem::WrongType { found: info.dtype.to_string(), known: known() })
+        let known = || ElementType::ALL.map(|element| element.safetensors().to_string()).join(", ");
+        let element = ElementType::find(|element| element.safetensors() == info.dtype).ok_or_else(|| {
+            place.error(TensorProblem::WrongType { found: info.dtype.to_string(), known: known() })
         })?;
         let header = npy::Header {
             element,
@@ -184,22 +184,22 @@ fn read_safetensors(path: &Path, rank: Rank, first: First) -> Result<[Tensor; 3]
         let (from, to) = info.data_offsets;
         stream
             .seek(SeekFrom::Start(preamble + from as u64))
-            .map_err(|e| place.error(Problem::Unreadable(e)))?;
-        let mut part = Part { stream: &mut stream, left: (to - from) as u64 };
+            .map_err(|e| place.error(TensorProblem::Unreadable(e)))?;
+        let mut part = FilePart { stream: &mut stream, left: (to - from) as u64 };
         let held = part.left;
-        let data = Data { header, stream: &mut part, held, failed: &Problem::Unreadable };
-        Tensor::read(place, Wanted { role, rank, first }, data)
+        let data = ElementReader { header, stream: &mut part, held, failed: &TensorProblem::Unreadable };
+        Tensor::read(place, Requirements { role, rank, first }, data)
     };
-    Ok([entry(Role::Q)?, entry(Role::K)?, entry(Role::V)?])
+    Ok([entry(TensorRole::Q)?, entry(TensorRole::K)?, entry(TensorRole::V)?])
 }
 
 /// A part of a file.
-struct Part<'a> {
+struct FilePart<'a> {
     stream: &'a mut BufReader<File>,
     left: u64,
 }
 
-impl Read for Part<'_> {
+impl Read for FilePart<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let read = self.stream.by_ref().take(self.left).read(buffer)?;
         self.left -= read as u64;
@@ -207,7 +207,7 @@ impl Read for Part<'_> {
     }
 }
 
-impl Stream for Part<'_> {
+impl SkippableRead for FilePart<'_> {
     fn skip(&mut self, bytes: u64) -> std::io::Result<()> {
         self.left = self.left.checked_sub(bytes).ok_or(std::io::ErrorKind::UnexpectedEof)?;
         self.stream.skip(bytes)

@@ -5,7 +5,7 @@ use safetensors::Dtype;
 
 /// A type of elements that is understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Element {
+pub(super) enum ElementType {
     F32,
     F16,
     F64,
@@ -14,24 +14,30 @@ pub(super) enum Element {
     F8E4m3,
 }
 
-impl Element {
-    pub(super) const ALL: [Element; 6] =
-        [Element::F32, Element::F16, Element::F64, Element::Bf16, Element::F8E5m2, Element::F8E4m3];
+impl ElementType {
+    pub(super) const ALL: [ElementType; 6] = [
+        ElementType::F32,
+        ElementType::F16,
+        ElementType::F64,
+        ElementType::Bf16,
+        ElementType::F8E5m2,
+        ElementType::F8E4m3,
+    ];
 
     /// The first type that `fits`.
-    pub(super) fn find(fits: impl Fn(&Element) -> bool) -> Option<Element> {
-        Element::ALL.into_iter().find(fits)
+    pub(super) fn find(fits: impl Fn(&ElementType) -> bool) -> Option<ElementType> {
+        ElementType::ALL.into_iter().find(fits)
     }
 
     /// As numpy, ml_dtypes and PyTorch call it.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Element::F32 => "float32",
-            Element::F16 => "float16",
-            Element::F64 => "float64",
-            Element::Bf16 => "bfloat16",
-            Element::F8E5m2 => "float8_e5m2",
-            Element::F8E4m3 => "float8_e4m3fn",
+            ElementType::F32 => "float32",
+            ElementType::F16 => "float16",
+            ElementType::F64 => "float64",
+            ElementType::Bf16 => "bfloat16",
+            ElementType::F8E5m2 => "float8_e5m2",
+            ElementType::F8E4m3 => "float8_e4m3fn",
         }
     }
 
@@ -39,42 +45,42 @@ impl Element {
     /// of nothing and one as a float of one byte, but many as one byte of nothing.
     pub(super) fn npy(self) -> Option<&'static str> {
         match self {
-            Element::F32 => Some("f4"),
-            Element::F16 => Some("f2"),
-            Element::F64 => Some("f8"),
-            Element::Bf16 => Some("V2"),
-            Element::F8E5m2 => Some("f1"),
-            Element::F8E4m3 => None,
+            ElementType::F32 => Some("f4"),
+            ElementType::F16 => Some("f2"),
+            ElementType::F64 => Some("f8"),
+            ElementType::Bf16 => Some("V2"),
+            ElementType::F8E5m2 => Some("f1"),
+            ElementType::F8E4m3 => None,
         }
     }
 
     /// In the header of a `.safetensors` file.
     pub(super) fn safetensors(self) -> Dtype {
         match self {
-            Element::F32 => Dtype::F32,
-            Element::F16 => Dtype::F16,
-            Element::F64 => Dtype::F64,
-            Element::Bf16 => Dtype::BF16,
-            Element::F8E5m2 => Dtype::F8_E5M2,
-            Element::F8E4m3 => Dtype::F8_E4M3,
+            ElementType::F32 => Dtype::F32,
+            ElementType::F16 => Dtype::F16,
+            ElementType::F64 => Dtype::F64,
+            ElementType::Bf16 => Dtype::BF16,
+            ElementType::F8E5m2 => Dtype::F8_E5M2,
+            ElementType::F8E4m3 => Dtype::F8_E4M3,
         }
     }
 
     /// The least finite number, where libraries add it to scores as a mask in place of minus infinity.
     pub(super) fn least(self) -> f64 {
         match self {
-            Element::F16 => -65504.0,
-            Element::F32 | Element::Bf16 | Element::F64 => f32::MIN.into(),
-            Element::F8E5m2 | Element::F8E4m3 => f64::NEG_INFINITY,
+            ElementType::F16 => -65504.0,
+            ElementType::F32 | ElementType::Bf16 | ElementType::F64 => f32::MIN.into(),
+            ElementType::F8E5m2 | ElementType::F8E4m3 => f64::NEG_INFINITY,
         }
     }
 
     pub(super) fn bytes(self) -> usize {
         match self {
-            Element::F8E5m2 | Element::F8E4m3 => 1,
-            Element::F16 | Element::Bf16 => 2,
-            Element::F32 => 4,
-            Element::F64 => 8,
+            ElementType::F8E5m2 | ElementType::F8E4m3 => 1,
+            ElementType::F16 | ElementType::Bf16 => 2,
+            ElementType::F32 => 4,
+            ElementType::F64 => 8,
         }
     }
 
@@ -82,13 +88,13 @@ impl Element {
     pub(super) fn value(self, le: &[u8]) -> f64 {
         let word = le.iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
         match self {
-            Element::F8E5m2 => small(Format::FP8_E5M2, word),
-            Element::F8E4m3 => small(Format::FP8_E4M3, word),
-            Element::F16 => small(Format::FP16, word),
+            ElementType::F8E5m2 => small(Format::FP8_E5M2, word),
+            ElementType::F8E4m3 => small(Format::FP8_E4M3, word),
+            ElementType::F16 => small(Format::FP16, word),
             // The hardware's have no subnormals.
-            Element::Bf16 => f64::from(f32::from_bits((word as u32) << 16)),
-            Element::F32 => f64::from(f32::from_bits(word as u32)),
-            Element::F64 => f64::from_bits(word),
+            ElementType::Bf16 => f64::from(f32::from_bits((word as u32) << 16)),
+            ElementType::F32 => f64::from(f32::from_bits(word as u32)),
+            ElementType::F64 => f64::from_bits(word),
         }
     }
 }

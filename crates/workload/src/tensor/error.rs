@@ -6,31 +6,31 @@ use std::path::{Path, PathBuf};
 
 /// A file, or an entry of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TensorPlace {
     /// The file.
     pub path: PathBuf,
     /// The entry as the file spells it, for bundles.
     pub entry: Option<String>,
 }
 
-impl Place {
+impl TensorPlace {
     /// A whole file.
-    pub fn file(path: &Path) -> Place {
-        Place { path: path.to_path_buf(), entry: None }
+    pub fn file(path: &Path) -> TensorPlace {
+        TensorPlace { path: path.to_path_buf(), entry: None }
     }
 
     /// An entry of a bundle.
-    pub fn entry(path: &Path, entry: &str) -> Place {
-        Place { path: path.to_path_buf(), entry: Some(entry.to_string()) }
+    pub fn entry(path: &Path, entry: &str) -> TensorPlace {
+        TensorPlace { path: path.to_path_buf(), entry: Some(entry.to_string()) }
     }
 
     /// The error of this place.
-    pub fn error(&self, problem: Problem) -> TensorError {
+    pub fn error(&self, problem: TensorProblem) -> TensorError {
         TensorError { place: self.clone(), problem }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TensorPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.entry {
             None => write!(f, "{}", self.path.display()),
@@ -44,14 +44,14 @@ impl fmt::Display for Place {
 #[error("{place}: {problem}")]
 pub struct TensorError {
     /// The file or entry at fault.
-    pub place: Place,
+    pub place: TensorPlace,
     /// The error and the accepted values.
-    pub problem: Problem,
+    pub problem: TensorProblem,
 }
 
 /// An error of a tensor, with the accepted values.
 #[derive(Debug, thiserror::Error)]
-pub enum Problem {
+pub enum TensorProblem {
     /// The operating system refuses.
     #[error("cannot be read: {0}")]
     Unreadable(io::Error),

@@ -1,9 +1,9 @@
 //! Heads from files.
 
-use super::attention::{Attention, Origin, Size, Source};
+use super::attention::{Attention, Origins, Size, TensorOrigin};
 use super::bundle;
-use super::error::{Problem, TensorError};
-use super::read::{First, Rank, Role, Tensor, Wanted, npy_file};
+use super::error::{TensorError, TensorProblem};
+use super::read::{First, Rank, Requirements, Tensor, TensorRole, npy_file};
 use std::path::Path;
 
 /// One head, or the heads of a layer, as read from files. Elements may be anything; [`Attention::keep`] checks the visible rows.
@@ -53,14 +53,14 @@ impl Layer {
     /// Checks the shapes of three tensors against each other.
     fn check_shapes([q, k, v]: &[Tensor; 3]) -> Result<(), TensorError> {
         if k.columns != q.columns {
-            return Err(k.place.error(Problem::DimensionMismatch {
+            return Err(k.place.error(TensorProblem::DimensionMismatch {
                 d: k.columns,
                 other: q.place.to_string(),
                 other_d: q.columns,
             }));
         }
         if v.rows != k.rows {
-            return Err(v.place.error(Problem::RowMismatch {
+            return Err(v.place.error(TensorProblem::RowMismatch {
                 rows: v.rows,
                 other: k.place.to_string(),
                 other_rows: k.rows,
@@ -68,7 +68,7 @@ impl Layer {
         }
         for (tensor, fits) in [(v, v.heads == k.heads), (q, q.heads.is_multiple_of(k.heads))] {
             if !fits {
-                return Err(tensor.place.error(Problem::HeadMismatch {
+                return Err(tensor.place.error(TensorProblem::HeadMismatch {
                     heads: tensor.heads,
                     other: k.place.to_string(),
                     other_heads: k.heads,
@@ -90,13 +90,13 @@ impl Layer {
             let elements = tensor.taken * tensor.columns;
             let own = |&(at, value): &(usize, f64)| (at / elements == head).then_some((at % elements, value));
             let beyond = tensor.beyond.iter().filter_map(own).collect();
-            Origin { place: tensor.place.clone(), head: (tensor.heads > 1).then_some(head), beyond }
+            TensorOrigin { place: tensor.place.clone(), head: (tensor.heads > 1).then_some(head), beyond }
         };
         let source = |i: usize| {
             let [of_q, of_k, of_v] = place(i);
-            Source::new([origin(&q, of_q), origin(&k, of_k), origin(&v, of_v)])
+            Origins::new([origin(&q, of_q), origin(&k, of_k), origin(&v, of_v)])
         };
-        let sources: Vec<Source> = (0..heads).map(source).collect();
+        let sources: Vec<Origins> = (0..heads).map(source).collect();
         let (d, dv, leading) = (q.columns, v.columns, q.leading.clone());
         let head = |source, [q, k, v]: [Vec<f32>; 3]| Attention {
             d,
@@ -121,7 +121,7 @@ impl Layer {
                 .map(|(source, all)| head(source, all))
                 .collect(),
             _ => {
-                let parts = |(i, source): (usize, Source)| {
+                let parts = |(i, source): (usize, Origins)| {
                     let [of_q, of_k, of_v] = place(i);
                     head(source, [part(&q, of_q), part(&k, of_k), part(&v, of_v)])
                 };
@@ -153,8 +153,8 @@ impl Attention {
 
 fn npy_files(paths: [&Path; 3], rank: Rank, first: First) -> Result<[Tensor; 3], TensorError> {
     let [q, k, v] = paths;
-    let of = |path, role| npy_file(path, Wanted { role, rank, first });
-    Ok([of(q, Role::Q)?, of(k, Role::K)?, of(v, Role::V)?])
+    let of = |path, role| npy_file(path, Requirements { role, rank, first });
+    Ok([of(q, TensorRole::Q)?, of(k, TensorRole::K)?, of(v, TensorRole::V)?])
 }
 
 /// The biases of a head's scores from a file.
@@ -166,13 +166,13 @@ pub(crate) struct Added {
 /// Reads the biases of a head's scores. The head may be cut; the file has the numbers of the whole head.
 pub(crate) fn added(path: &Path, head: &Attention) -> Result<Added, TensorError> {
     let first = First { queries: Some(head.queries), keys: Some(head.keys) };
-    let tensor = npy_file(path, Wanted { role: Role::Bias, rank: Rank::Head, first })?;
+    let tensor = npy_file(path, Requirements { role: TensorRole::Bias, rank: Rank::Head, first })?;
     let Size { queries, keys } = head.uncut();
     match tensor.columns == keys && (tensor.rows == 1 || tensor.rows == queries) {
         true => Ok(Added { tensor, keys: head.keys }),
         false => {
             let (rows, columns) = (tensor.rows, tensor.columns);
-            Err(tensor.place.error(Problem::BiasMismatch { rows, columns, queries, keys }))
+            Err(tensor.place.error(TensorProblem::BiasMismatch { rows, columns, queries, keys }))
         }
     }
 }
@@ -196,7 +196,7 @@ impl Added {
     /// The error of a number that can be added to no score.
     pub(crate) fn refused(&self, query: usize, column: usize) -> TensorError {
         let value = self.of(query, column).into();
-        self.tensor.place.error(Problem::NoMask { row: self.row(query), column, value })
+        self.tensor.place.error(TensorProblem::NoMask { row: self.row(query), column, value })
     }
 
     fn row(&self, query: usize) -> usize {

@@ -1,6 +1,6 @@
 //! An additive mask from a file.
 
-use super::error::{Problem, TensorError};
+use super::error::{TensorError, TensorProblem};
 use super::read::with_npy;
 use std::path::Path;
 
@@ -16,13 +16,13 @@ pub fn read_mask(path: &Path, queries: usize, keys: usize) -> Result<Vec<f64>, T
             [m, n] if m == queries as u64 && n == keys as u64 => queries,
             _ => {
                 let shape = data.header.shape.clone();
-                return Err(place.error(Problem::MaskShape { shape, queries, keys }));
+                return Err(place.error(TensorProblem::MaskShape { shape, queries, keys }));
             }
         };
         let mask = data.table(rows, keys).map_err(|problem| place.error(problem))?;
         if let Some(at) = mask.iter().position(|&value| value.is_nan() || value == f64::INFINITY) {
             let (row, column, value) = (at / keys, at % keys, mask[at]);
-            return Err(place.error(Problem::NoMask { row, column, value }));
+            return Err(place.error(TensorProblem::NoMask { row, column, value }));
         }
         // One row is that of every query.
         Ok(if rows < queries { mask.repeat(queries) } else { mask })

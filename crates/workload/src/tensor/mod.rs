@@ -16,8 +16,8 @@ mod read;
 mod rows;
 mod stream;
 
-pub use attention::{Attention, Size, Source};
-pub use error::{Place, Problem, TensorError};
+pub use attention::{Attention, Origins, Size};
+pub use error::{TensorError, TensorPlace, TensorProblem};
 pub use layer::Layer;
 pub(crate) use layer::added;
 pub use mask::read_mask;

@@ -8,8 +8,8 @@
 //! The header is read here rather than by a general parser of Python literals, because files come from
 //! anywhere: this one allocates nothing that the file does not contain and cannot recurse or overflow.
 
-use super::element::Element;
-use super::error::{Place, Problem, TensorError};
+use super::element::ElementType;
+use super::error::{TensorError, TensorPlace, TensorProblem};
 use npyz::WriterBuilder;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -21,7 +21,7 @@ const MAX_HEADER: usize = 10_000;
 /// A parsed header.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
-    pub(super) element: Element,
+    pub(super) element: ElementType,
     pub(super) big_endian: bool,
     pub(super) fortran_order: bool,
     pub(super) shape: Vec<u64>,
@@ -49,27 +49,27 @@ impl Header {
         }
     }
 
-    pub(super) fn wrong_size(&self, found: u64) -> Problem {
-        Problem::WrongSize { shape: self.shape.clone(), announced: self.data_bytes(), found }
+    pub(super) fn wrong_size(&self, found: u64) -> TensorProblem {
+        TensorProblem::WrongSize { shape: self.shape.clone(), announced: self.data_bytes(), found }
     }
 }
 
 /// Reads the header and leaves the reader at the first byte of data.
-pub(super) fn read_header(reader: &mut dyn Read) -> Result<Header, Problem> {
-    let cut = || Problem::BadHeader("the file ends inside it".into());
+pub(super) fn read_header(reader: &mut dyn Read) -> Result<Header, TensorProblem> {
+    let cut = || TensorProblem::BadHeader("the file ends inside it".into());
     let take = |reader: &mut dyn Read, buffer: &mut [u8]| {
         reader.read_exact(buffer).map_err(|e| match e.kind() {
             io::ErrorKind::UnexpectedEof => cut(),
-            _ => Problem::Unreadable(e),
+            _ => TensorProblem::Unreadable(e),
         })
     };
     let mut magic = [0; 6];
     match take(reader, &mut magic) {
-        Err(Problem::BadHeader(_)) => return Err(Problem::NotNpy),
+        Err(TensorProblem::BadHeader(_)) => return Err(TensorProblem::NotNpy),
         other => other?,
     }
     if &magic != b"\x93NUMPY" {
-        return Err(Problem::NotNpy);
+        return Err(TensorProblem::NotNpy);
     }
     let mut version = [0; 2];
     take(reader, &mut version)?;
@@ -78,24 +78,28 @@ pub(super) fn read_header(reader: &mut dyn Read) -> Result<Header, Problem> {
         [1, _] => 2,
         [2 | 3, _] => 4,
         [major, minor] => {
-            return Err(Problem::BadHeader(format!("version {major}.{minor} is not one of 1.0, 2.0, 3.0")));
+            return Err(TensorProblem::BadHeader(format!(
+                "version {major}.{minor} is not one of 1.0, 2.0, 3.0"
+            )));
         }
     };
     take(reader, &mut length[..width])?;
     let length = u32::from_le_bytes(length) as usize;
     if length > MAX_HEADER {
-        return Err(Problem::BadHeader(format!("it is {length} bytes long, and {MAX_HEADER} is the limit")));
+        return Err(TensorProblem::BadHeader(format!(
+            "it is {length} bytes long, and {MAX_HEADER} is the limit"
+        )));
     }
     let mut text = vec![0; length];
     take(reader, &mut text)?;
-    let text = std::str::from_utf8(&text).map_err(|_| Problem::BadHeader("it is not text".into()))?;
+    let text = std::str::from_utf8(&text).map_err(|_| TensorProblem::BadHeader("it is not text".into()))?;
     let preamble = (magic.len() + version.len() + width + length) as u64;
     Ok(Header { preamble, ..parse(text)? })
 }
 
 /// Parses `{'descr': '<f4', 'fortran_order': False, 'shape': (203, 32), }`, keys in any order.
-fn parse(text: &str) -> Result<Header, Problem> {
-    let bad = |what: &str| Problem::BadHeader(what.to_string());
+fn parse(text: &str) -> Result<Header, TensorProblem> {
+    let bad = |what: &str| TensorProblem::BadHeader(what.to_string());
     let mut rest =
         text.trim().strip_prefix('{').ok_or_else(|| bad("it does not begin with '{'"))?.trim_start();
     let (mut descr, mut fortran_order, mut shape) = (None, None, None);
@@ -123,7 +127,7 @@ fn parse(text: &str) -> Result<Header, Problem> {
                 shape = Some(value);
                 after
             }
-            other => return Err(Problem::BadHeader(format!("unknown key '{other}'"))),
+            other => return Err(TensorProblem::BadHeader(format!("unknown key '{other}'"))),
         }
         .trim_start();
         match rest.strip_prefix(',') {
@@ -140,7 +144,7 @@ fn parse(text: &str) -> Result<Header, Problem> {
 }
 
 /// The element type of a description, and whether the most significant byte comes first.
-fn element(descr: &str) -> Result<(Element, bool), Problem> {
+fn element(descr: &str) -> Result<(ElementType, bool), TensorProblem> {
     // Without an order it is the machine's that reads, as for NumPy: here little endian.
     let (big_endian, name) = match descr.as_bytes().first() {
         Some(b'>') => (true, &descr[1..]),
@@ -149,16 +153,17 @@ fn element(descr: &str) -> Result<(Element, bool), Problem> {
     };
     match name {
         // numpy knows the types of ml_dtypes by their size only; of one byte there are many.
-        "V1" => Err(Problem::Nameless(format!("'{descr}'"))),
-        name => Element::find(|element| element.npy() == Some(name))
+        "V1" => Err(TensorProblem::Nameless(format!("'{descr}'"))),
+        name => ElementType::find(|element| element.npy() == Some(name))
             .map(|element| (element, big_endian))
             .ok_or_else(|| wrong_type(&format!("'{descr}'"))),
     }
 }
 
-fn wrong_type(found: &str) -> Problem {
-    let known = Element::ALL.iter().filter(|element| element.npy().is_some()).map(|element| element.name());
-    Problem::WrongType { found: found.into(), known: known.collect::<Vec<_>>().join(", ") }
+fn wrong_type(found: &str) -> TensorProblem {
+    let known =
+        ElementType::ALL.iter().filter(|element| element.npy().is_some()).map(|element| element.name());
+    TensorProblem::WrongType { found: found.into(), known: known.collect::<Vec<_>>().join(", ") }
 }
 
 fn string(text: &str) -> Option<(&str, &str)> {
@@ -211,7 +216,7 @@ pub fn npy_bytes(shape: &[usize], data: &[f32]) -> io::Result<Vec<u8>> {
 
 /// Opens a file; its length is in bytes.
 pub(super) fn open(path: &Path) -> Result<(BufReader<File>, u64), TensorError> {
-    let unreadable = |e| Place::file(path).error(Problem::Unreadable(e));
+    let unreadable = |e| TensorPlace::file(path).error(TensorProblem::Unreadable(e));
     let (file, length) = flashd_files::open(path).map_err(unreadable)?;
     Ok((BufReader::with_capacity(1 << 16, file), length))
 }

@@ -1,8 +1,8 @@
 //! From the bytes of a tensor to float32: the rows that are asked for, and no others.
 
-use super::error::{Place, Problem, TensorError};
+use super::error::{TensorError, TensorPlace, TensorProblem};
 use super::npy::{self, Header};
-use super::stream::Stream;
+use super::stream::SkippableRead;
 use std::io;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub struct First {
 
 /// Which tensor it is: it decides the shapes that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum TensorRole {
     Q,
     K,
     V,
@@ -36,15 +36,15 @@ pub(super) enum Rank {
 
 /// Requirements of a tensor.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
-    pub(super) role: Role,
+pub(super) struct Requirements {
+    pub(super) role: TensorRole,
     pub(super) rank: Rank,
     pub(super) first: First,
 }
 
 /// One tensor and where it came from.
 pub(super) struct Tensor {
-    pub(super) place: Place,
+    pub(super) place: TensorPlace,
     /// The sizes before rows and columns, as in the file.
     pub(super) leading: Vec<usize>,
     pub(super) heads: usize,
@@ -67,37 +67,37 @@ const PART: usize = 8192;
 /// As many finite numbers beyond float32 are remembered, for messages.
 const MOST_BEYOND: usize = 64;
 
-impl Role {
+impl TensorRole {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Role::Q => "q",
-            Role::K => "k",
-            Role::V => "v",
-            Role::Bias => "bias",
+            TensorRole::Q => "q",
+            TensorRole::K => "k",
+            TensorRole::V => "v",
+            TensorRole::Bias => "bias",
         }
     }
 
     /// Heads, rows and columns of a shape, if it is allowed.
-    fn heads(self, shape: &[u64], rank: Rank) -> Result<[u64; 3], Problem> {
+    fn heads(self, shape: &[u64], rank: Rank) -> Result<[u64; 3], TensorProblem> {
         let size = match (rank, self, shape) {
             (_, _, &[rows, columns]) => [1, rows, columns],
-            (_, Role::Q | Role::Bias, &[columns]) => [1, 1, columns],
+            (_, TensorRole::Q | TensorRole::Bias, &[columns]) => [1, 1, columns],
             (Rank::Layer, _, &[heads, rows, columns] | &[1, heads, rows, columns]) => [heads, rows, columns],
             _ => {
                 let needed = match (rank, self) {
-                    (_, Role::Bias) => "[keys] or [queries, keys]",
-                    (Rank::Head, Role::Q) => "[queries, d] or [d]",
+                    (_, TensorRole::Bias) => "[keys] or [queries, keys]",
+                    (Rank::Head, TensorRole::Q) => "[queries, d] or [d]",
                     (Rank::Head, _) => "[keys, d]",
-                    (Rank::Layer, Role::Q) => {
+                    (Rank::Layer, TensorRole::Q) => {
                         "[queries, d], [d], [heads, queries, d] or [1, heads, queries, d]"
                     }
                     (Rank::Layer, _) => "[keys, d], [heads, keys, d] or [1, heads, keys, d]",
                 };
-                return Err(Problem::WrongRank { shape: shape.to_vec(), needed });
+                return Err(TensorProblem::WrongRank { shape: shape.to_vec(), needed });
             }
         };
         if size.contains(&0) {
-            return Err(Problem::Empty { shape: shape.to_vec() });
+            return Err(TensorProblem::Empty { shape: shape.to_vec() });
         }
         Ok(size)
     }
@@ -106,25 +106,25 @@ impl Role {
     fn taken(self, first: First, rows: usize, columns: usize) -> [usize; 2] {
         let of = |n: Option<usize>, all: usize| n.map_or(all, |n| n.min(all));
         match self {
-            Role::Q => [of(first.queries, rows), columns],
-            Role::K | Role::V => [of(first.keys, rows), columns],
-            Role::Bias => [of(first.queries, rows), of(first.keys, columns)],
+            TensorRole::Q => [of(first.queries, rows), columns],
+            TensorRole::K | TensorRole::V => [of(first.keys, rows), columns],
+            TensorRole::Bias => [of(first.queries, rows), of(first.keys, columns)],
         }
     }
 }
 
 /// The source of elements, and the problem of a failed read.
-pub(super) struct Data<'a> {
+pub(super) struct ElementReader<'a> {
     pub(super) header: Header,
-    pub(super) stream: &'a mut dyn Stream,
+    pub(super) stream: &'a mut dyn SkippableRead,
     /// Bytes that there are.
     pub(super) held: u64,
-    pub(super) failed: &'a dyn Fn(io::Error) -> Problem,
+    pub(super) failed: &'a dyn Fn(io::Error) -> TensorProblem,
 }
 
-impl Data<'_> {
+impl ElementReader<'_> {
     /// Compares the number of bytes with the header.
-    fn check_size(&self) -> Result<(), Problem> {
+    fn check_size(&self) -> Result<(), TensorProblem> {
         match self.header.data_bytes() == Some(self.held) {
             true => Ok(()),
             false => Err(self.header.wrong_size(self.held)),
@@ -138,7 +138,7 @@ impl Data<'_> {
         [heads, rows, columns]: [usize; 3],
         [taken_rows, taken_columns]: [usize; 2],
         put: &mut dyn FnMut([usize; 3], f64),
-    ) -> Result<(), Problem> {
+    ) -> Result<(), TensorProblem> {
         if taken_rows == 0 || taken_columns == 0 {
             return Ok(());
         }
@@ -185,7 +185,7 @@ impl Data<'_> {
         elements: usize,
         buffer: &mut [u8],
         put: &mut dyn FnMut(usize, f64),
-    ) -> Result<(), Problem> {
+    ) -> Result<(), TensorProblem> {
         let failed = self.failed;
         if skipped > 0 {
             self.stream.skip(skipped).map_err(failed)?;
@@ -200,7 +200,7 @@ impl Data<'_> {
     }
 
     /// Reads on where nothing should be: an archive's reader checks the digest of an entry there.
-    fn end(&mut self) -> Result<(), Problem> {
+    fn end(&mut self) -> Result<(), TensorProblem> {
         match self.stream.read(&mut [0]).map_err(self.failed)? {
             0 => Ok(()),
             more => Err(self.header.wrong_size(self.held + more as u64)),
@@ -208,7 +208,7 @@ impl Data<'_> {
     }
 
     /// All elements of a table of these rows and columns, row by row, in f64.
-    pub(super) fn table(&mut self, rows: usize, columns: usize) -> Result<Vec<f64>, Problem> {
+    pub(super) fn table(&mut self, rows: usize, columns: usize) -> Result<Vec<f64>, TensorProblem> {
         self.check_size()?;
         let mut table = room(rows.checked_mul(columns), 8)?;
         table.resize(rows * columns, 0.0);
@@ -219,19 +219,23 @@ impl Data<'_> {
 }
 
 /// An empty vector with a capacity, or the problem that memory does not suffice.
-fn room<T>(elements: Option<usize>, bytes: u64) -> Result<Vec<T>, Problem> {
+fn room<T>(elements: Option<usize>, bytes: u64) -> Result<Vec<T>, TensorProblem> {
     let mut data = Vec::new();
     let taken = elements.filter(|&n| data.try_reserve_exact(n).is_ok());
     match taken {
         Some(_) => Ok(data),
-        None => Err(Problem::TooLarge { needed: elements.and_then(|n| (n as u64).checked_mul(bytes)) }),
+        None => Err(TensorProblem::TooLarge { needed: elements.and_then(|n| (n as u64).checked_mul(bytes)) }),
     }
 }
 
 impl Tensor {
     /// Checks shape and size before anything is allocated, then converts the requested rows.
-    pub(super) fn read(place: Place, wanted: Wanted, mut data: Data) -> Result<Tensor, TensorError> {
-        let Wanted { role, rank, first } = wanted;
+    pub(super) fn read(
+        place: TensorPlace,
+        wanted: Requirements,
+        mut data: ElementReader,
+    ) -> Result<Tensor, TensorError> {
+        let Requirements { role, rank, first } = wanted;
         let header = &data.header;
         let wrong = |problem| place.error(problem);
         let size = role.heads(&header.shape, rank).map_err(wrong)?;
@@ -273,16 +277,16 @@ impl Tensor {
 /// Opens a `.npy` file and shows its data.
 pub(super) fn with_npy<T>(
     path: &Path,
-    read: impl FnOnce(Place, Data) -> Result<T, TensorError>,
+    read: impl FnOnce(TensorPlace, ElementReader) -> Result<T, TensorError>,
 ) -> Result<T, TensorError> {
-    let place = Place::file(path);
+    let place = TensorPlace::file(path);
     let (mut stream, length) = npy::open(path)?;
     let header = npy::read_header(&mut stream).map_err(|problem| place.error(problem))?;
     let held = length.saturating_sub(header.preamble);
-    read(place, Data { header, stream: &mut stream, held, failed: &Problem::Unreadable })
+    read(place, ElementReader { header, stream: &mut stream, held, failed: &TensorProblem::Unreadable })
 }
 
 /// A tensor from a `.npy` file.
-pub(super) fn npy_file(path: &Path, wanted: Wanted) -> Result<Tensor, TensorError> {
+pub(super) fn npy_file(path: &Path, wanted: Requirements) -> Result<Tensor, TensorError> {
     with_npy(path, |place, data| Tensor::read(place, wanted, data))
 }

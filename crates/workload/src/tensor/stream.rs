@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 
 /// Bytes that can be passed over.
-pub(super) trait Stream: Read {
+pub(super) trait SkippableRead: Read {
     /// Passes over bytes.
     fn skip(&mut self, bytes: u64) -> io::Result<()>;
 }
 
-impl Stream for BufReader<File> {
+impl SkippableRead for BufReader<File> {
     fn skip(&mut self, bytes: u64) -> io::Result<()> {
         // Sizes are checked against the file's before anything is passed over.
         self.seek_relative(i64::try_from(bytes).map_err(io::Error::other)?)
@@ -25,7 +25,7 @@ impl<R: Read> Read for Inflated<R> {
     }
 }
 
-impl<R: Read> Stream for Inflated<R> {
+impl<R: Read> SkippableRead for Inflated<R> {
     fn skip(&mut self, bytes: u64) -> io::Result<()> {
         match io::copy(&mut (&mut self.0).take(bytes), &mut io::sink())? {
             passed if passed == bytes => Ok(()),

@@ -1,7 +1,7 @@
 //! Reading `.npy` files: accepted ones, and the text of every error.
 
 use crate::common::{good, npy};
-use flashd_workload::{Attention, Problem, write_npy};
+use flashd_workload::{Attention, TensorProblem, write_npy};
 use std::fs;
 
 /// The error of reading the good triple with one file replaced, without its path.
@@ -180,7 +180,7 @@ fn a_missing_file_and_a_folder_cannot_be_read() {
     let (folder, [q, k, _]) = good();
     let missing = folder.path().join("none.npy");
     let error = Attention::from_npy(&q, &k, &missing).unwrap_err();
-    assert!(matches!(error.problem, Problem::Unreadable(_)));
+    assert!(matches!(error.problem, TensorProblem::Unreadable(_)));
     assert!(error.to_string().starts_with(&format!("{}: cannot be read: ", missing.display())), "{error}");
     let error = Attention::from_npy(folder.path(), &k, &missing).unwrap_err().to_string();
     assert_eq!(error, format!("{}: cannot be read: it is not a regular file", folder.path().display()));

@@ -4,7 +4,7 @@ use super::packets;
 use crate::failure::{Failure, Outcome, none};
 use crate::formal::mutants::Mutant;
 use crate::process::{Said, quoted, require, root, yosys};
-use crate::selection::{Around, Selection};
+use crate::selection::{DesignSelection, Surroundings};
 use crate::selections::{fa2, flash_d, masked};
 use crate::work::{self, create, name, only, read, write};
 use clap::Args;
@@ -44,14 +44,14 @@ const INDUCTION: &str = "-maxsteps 4";
 
 /// What finds a mutant.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum MutantFinder {
     Paths,
     Induction,
 }
 
-const MUTANTS: [(Kind, Mutant); 5] = [
+const MUTANTS: [(MutantFinder, Mutant); 5] = [
     (
-        Kind::Paths,
+        MutantFinder::Paths,
         Mutant::part(
             "tvalid waits for tready",
             "assign tvalid = valid_q;",
@@ -59,15 +59,15 @@ const MUTANTS: [(Kind, Mutant); 5] = [
         ),
     ),
     (
-        Kind::Induction,
+        MutantFinder::Induction,
         Mutant::rest("a result is overwritten", "wire rules_moves = ", "wire rules_moves = 1'h1;"),
     ),
     (
-        Kind::Induction,
+        MutantFinder::Induction,
         Mutant::rest("a request is forgotten", "assign rules_next_kept = ", "assign rules_next_kept = 1'h0;"),
     ),
     (
-        Kind::Induction,
+        MutantFinder::Induction,
         Mutant::rest(
             "an answer is dropped",
             "assign writes_next_b_full = ",
@@ -75,7 +75,7 @@ const MUTANTS: [(Kind, Mutant); 5] = [
         ),
     ),
     (
-        Kind::Induction,
+        MutantFinder::Induction,
         Mutant::rest(
             "a write is made twice",
             "assign writes_next_aw_full = ",
@@ -122,9 +122,9 @@ fn prove(folder: &Path, depth: u32, mutants: bool) -> Outcome {
     }
     if mutants {
         let core = flash_d(2, Format::FP8_E4M3);
-        let around = Around::wrapper(2, Some(8), false);
+        let around = Surroundings::wrapper(2, Some(8), false);
         let whole = folder.join("whole");
-        let whole = Wrapper::generate(&Selection::around(core, around), &whole)?;
+        let whole = Wrapper::generate(&DesignSelection::around(core, around), &whole)?;
         for (i, (kind, mutant)) in MUTANTS.iter().enumerate() {
             match whole.finds(*kind, mutant, &folder.join(format!("mutant{i}"))) {
                 Ok(true) => {}
@@ -141,13 +141,14 @@ fn prove(folder: &Path, depth: u32, mutants: bool) -> Outcome {
 }
 
 /// The wrappers that are proved.
-fn wrappers() -> [Selection; 3] {
+fn wrappers() -> [DesignSelection; 3] {
     let flash_d = flash_d(2, Format::FP8_E4M3);
     // Keys are counted in few bits, which a run can reach.
-    let four = Around::Wrapper { queries: 2, key_index_bits: Some(4), beat: Some(8), all_values: false };
-    let counted = Selection::around(masked(flash_d.clone()), four);
-    let all = Selection::around(fa2(4, Format::FP8_E4M3), Around::wrapper(2, Some(16), true));
-    [counted, all, Selection::around(flash_d, Around::wrapper(1, None, false))]
+    let four =
+        Surroundings::Wrapper { queries: 2, key_index_bits: Some(4), beat: Some(8), all_values: false };
+    let counted = DesignSelection::around(masked(flash_d.clone()), four);
+    let all = DesignSelection::around(fa2(4, Format::FP8_E4M3), Surroundings::wrapper(2, Some(16), true));
+    [counted, all, DesignSelection::around(flash_d, Surroundings::wrapper(1, None, false))]
 }
 
 /// Prints what became of a check; `holds` is whether it is as it should be.
@@ -166,7 +167,7 @@ struct Wrapper {
 }
 
 impl Wrapper {
-    fn generate(selection: &Selection, folder: &Path) -> Outcome<Wrapper> {
+    fn generate(selection: &DesignSelection, folder: &Path) -> Outcome<Wrapper> {
         let folder = create(folder)?;
         selection.generate(&[], &folder)?;
         let name = only(&folder, ".v")?;
@@ -212,7 +213,7 @@ impl Wrapper {
     }
 
     /// Whether a fault is found; prints it.
-    fn finds(&self, kind: Kind, mutant: &Mutant, folder: &Path) -> Outcome<bool> {
+    fn finds(&self, kind: MutantFinder, mutant: &Mutant, folder: &Path) -> Outcome<bool> {
         let folder = create(folder)?;
         let file = format!("{}.v", self.name);
         for path in work::files(&self.folder, ".vh")? {
@@ -221,8 +222,8 @@ impl Wrapper {
         write(&folder.join(&file), &mutant.of(&read(&self.folder.join(&file))?)?)?;
         let broken = Wrapper { folder, name: self.name.clone() };
         let (proof, said, found) = match kind {
-            Kind::Paths => ("paths", broken.paths()?, "Assertion failed"),
-            Kind::Induction => {
+            MutantFinder::Paths => ("paths", broken.paths()?, "Assertion failed"),
+            MutantFinder::Induction => {
                 ("induction", broken.properties("induction", "", INDUCTION)?, "proof did fail")
             }
         };

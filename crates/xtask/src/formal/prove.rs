@@ -3,7 +3,7 @@
 use super::mutants::Mutant;
 use crate::failure::{Failure, Outcome, check, input, none, with};
 use crate::process::{abc, command_in, quoted, require, root, run, yosys};
-use crate::selection::Selection;
+use crate::selection::DesignSelection;
 use crate::selections::{fa2, flash_d};
 use crate::work::{self, create, only, read, write};
 use clap::Args;
@@ -70,15 +70,15 @@ const FA2: [Mutant; 2] = [
 pub fn prove(options: &ProveOptions) -> Outcome {
     require(&["yosys", "yosys-abc", "python3"])?;
     let work = work::temporary()?;
-    let [flash_d, fa2] = [flash_d(2, Format::FP8_E4M3), fa2(2, Format::FP8_E4M3)].map(Selection::core);
+    let [flash_d, fa2] = [flash_d(2, Format::FP8_E4M3), fa2(2, Format::FP8_E4M3)].map(DesignSelection::core);
     let cores = match options.flags.is_empty() {
         true => vec![flash_d.clone(), fa2.clone()],
-        false => vec![Selection::Flags(options.flags.clone())],
+        false => vec![DesignSelection::Flags(options.flags.clone())],
     };
     let mut failed = 0;
     println!("{:<24} {:<8} {:<12} result", "core", "proof", "range");
     for (i, selection) in cores.iter().enumerate() {
-        let core = Core::generate(selection, &work.path().join(i.to_string()))?;
+        let core = ProvenCore::generate(selection, &work.path().join(i.to_string()))?;
         let mut line = |proof: &str, proved: bool| {
             let result = if proved { "proved" } else { "FAILED" };
             println!("{:<24} {proof:<8} {:<12} {result}", core.name, "all times");
@@ -94,7 +94,7 @@ pub fn prove(options: &ProveOptions) -> Outcome {
         let of =
             |selection, mutants: [Mutant; 2]| BOTH.into_iter().chain(mutants).map(move |m| (selection, m));
         for (i, (selection, mutant)) in of(&flash_d, FLASH_D).chain(of(&fa2, FA2)).enumerate() {
-            let core = Core::generate(selection, &work.path().join(format!("mutant{i}")))?;
+            let core = ProvenCore::generate(selection, &work.path().join(format!("mutant{i}")))?;
             let found = match core.finds(&mutant) {
                 Err(Failure::Check(text)) => {
                     eprintln!("{text}");
@@ -120,7 +120,7 @@ enum Says {
 }
 
 /// A core in its folder, and properties from its manifest.
-struct Core {
+struct ProvenCore {
     folder: PathBuf,
     name: String,
     latency: u64,
@@ -133,8 +133,8 @@ struct Core {
     saturates: bool,
 }
 
-impl Core {
-    fn generate(selection: &Selection, folder: &Path) -> Outcome<Core> {
+impl ProvenCore {
+    fn generate(selection: &DesignSelection, folder: &Path) -> Outcome<ProvenCore> {
         let folder = create(folder)?;
         selection.generate(&[], &folder)?;
         let name = only(&folder, ".v")?;
@@ -157,7 +157,7 @@ impl Core {
         let bus = width("q").ok_or_else(|| Failure::Input(format!("{name} has no port q")))?;
         let exponent = width("v_exponent");
         let saturates = width("o_saturated").is_some();
-        Ok(Core { latency, v_step_latency, bus, exponent, saturates, folder, name })
+        Ok(ProvenCore { latency, v_step_latency, bus, exponent, saturates, folder, name })
     }
 
     /// The beginning of every script: the flat netlist below a top module.

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome, input};
 
 /// A port of the core.
-struct Port<'a> {
+struct SeenPort<'a> {
     name: &'a str,
     /// Output ports: the condition of their comparison.
     when: Option<&'a str>,
@@ -20,26 +20,26 @@ pub fn module(header: &str) -> Outcome<String> {
         let entry = widths.iter().find(|(name, _)| *name == port);
         entry.map(|(_, width)| *width).ok_or_else(|| wrong(&format!("no width of {port}")))
     };
-    let (outputs, inputs): (Vec<Port>, Vec<Port>) =
+    let (outputs, inputs): (Vec<SeenPort>, Vec<SeenPort>) =
         header.lines().filter_map(port).partition(|port| port.when.is_some());
     if inputs.is_empty() || outputs.is_empty() {
         return input("not the NAME_ports.h of a core: no inputs or no outputs");
     }
     let mut text = String::from("module seen (input wire clk, input wire fault");
-    for Port { name, .. } in &inputs {
+    for SeenPort { name, .. } in &inputs {
         text += &format!(", input wire [{}:0] {name}", width(name)? - 1);
     }
-    for Port { name, .. } in &outputs {
+    for SeenPort { name, .. } in &outputs {
         text += &format!(", output wire [{}:0] seen_{name}", width(name)? - 1);
     }
     text += ");\n";
-    for Port { name, .. } in &outputs {
+    for SeenPort { name, .. } in &outputs {
         text += &format!("    wire [{}:0] {name};\n", width(name)? - 1);
     }
     text +=
         "    wire beginning;\n    \\$initstate first (.Y(beginning));\n    wire reset = rst | beginning;\n";
     text += &format!("    {name} core (.clk(clk), .fault(fault), .rst(reset)");
-    for Port { name, .. } in inputs.iter().chain(&outputs).filter(|port| port.name != "rst") {
+    for SeenPort { name, .. } in inputs.iter().chain(&outputs).filter(|port| port.name != "rst") {
         text += &format!(", .{name}({name})");
     }
     // The query stays from its first key to its last one.
@@ -51,7 +51,7 @@ pub fn module(header: &str) -> Outcome<String> {
         broken <= ~beginning & (broken | (q_valid & still_between));
     end
 ";
-    for Port { name, when } in &outputs {
+    for SeenPort { name, when } in &outputs {
         let condition = match when {
             Some("ALWAYS") => "~beginning",
             Some("WITH_READ") => "v_ren",
@@ -74,10 +74,10 @@ fn width(word: &str) -> Option<(&str, usize)> {
 }
 
 /// A line `    PORT(name, ..., when)`; inputs have a place and a length only.
-fn port(line: &str) -> Option<Port<'_>> {
+fn port(line: &str) -> Option<SeenPort<'_>> {
     let (fields, _) = line.strip_prefix("    PORT(")?.split_once(')')?;
     let fields: Vec<&str> = fields.split(',').map(str::trim).collect();
-    Some(Port { name: fields[0], when: fields.get(5).copied() })
+    Some(SeenPort { name: fields[0], when: fields.get(5).copied() })
 }
 
 #[cfg(test)]

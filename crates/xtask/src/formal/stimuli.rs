@@ -15,7 +15,7 @@ const ALIKE: &str = "ALIKE";
 
 /// A port of a design.
 #[derive(Debug, PartialEq)]
-struct Port {
+struct BenchPort {
     input: bool,
     bits: usize,
     name: String,
@@ -49,8 +49,8 @@ pub fn is_alike(said: &Said) -> bool {
 }
 
 /// The ports of the last module of a text that is no part of another one: the design's own, which is printed with a port a line.
-fn ports(text: &str) -> Vec<Port> {
-    let modules: Vec<(&str, Vec<Port>)> = text
+fn ports(text: &str) -> Vec<BenchPort> {
+    let modules: Vec<(&str, Vec<BenchPort>)> = text
         .split("\nmodule ")
         .skip(1)
         .map(|module| {
@@ -66,7 +66,7 @@ fn ports(text: &str) -> Vec<Port> {
 }
 
 /// A line of a port: `    input  wire [7:0] k,`.
-fn port(line: &str) -> Option<Port> {
+fn port(line: &str) -> Option<BenchPort> {
     let mut words = line.trim().trim_end_matches(',').split_whitespace();
     let input = match words.next()? {
         "input" => true,
@@ -79,11 +79,11 @@ fn port(line: &str) -> Option<Port> {
         [range, name] => (range.trim_start_matches('[').split(':').next()?.parse::<usize>().ok()? + 1, name),
         _ => return None,
     };
-    Some(Port { input, bits, name: name.to_string() })
+    Some(BenchPort { input, bits, name: name.to_string() })
 }
 
 /// The bench.
-fn bench(ports: &[Port], cycles: u32, seed: u32) -> Outcome<String> {
+fn bench(ports: &[BenchPort], cycles: u32, seed: u32) -> Outcome<String> {
     let clock = ports.iter().find(|port| matches!(port.name.as_str(), "clk" | "aclk"));
     let Some(clock) = clock else { return input("a design without a port clk or aclk") };
     let reset = ports.iter().find(|port| matches!(port.name.as_str(), "rst" | "aresetn"));
@@ -91,7 +91,7 @@ fn bench(ports: &[Port], cycles: u32, seed: u32) -> Outcome<String> {
     let in_reset = u8::from(reset.name == "rst");
     let (clock, reset, out_of_reset) = (&clock.name, &reset.name, 1 - in_reset);
     let (mut declared, mut drawn, mut compared) = (String::new(), String::new(), String::new());
-    for Port { input, bits, name } in ports {
+    for BenchPort { input, bits, name } in ports {
         let range = format!("[{}:0]", bits - 1);
         if !input {
             declared += &format!("    wire {range} old_{name}, new_{name};\n");
@@ -112,7 +112,7 @@ fn bench(ports: &[Port], cycles: u32, seed: u32) -> Outcome<String> {
         }
     }
     let instance = |side: &str| {
-        let connect = |port: &Port| match port.input {
+        let connect = |port: &BenchPort| match port.input {
             true => format!(".{0}({0})", port.name),
             false => format!(".{0}({side}_{0})", port.name),
         };

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome, check, with};
 use crate::process::{command_in, limited, run, succeeds, yosys};
-use crate::selection::Selection;
+use crate::selection::DesignSelection;
 use crate::work::{self, create, only, read, write};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const SECONDS: u64 = 600;
 const COMPLETE: &str = "complete";
 
 /// Which vectors a simulation reads.
-pub enum Vectors {
+pub enum MutantVectors {
     /// The vectors of the emitted testbench.
     First,
     /// A stream of this seed.
@@ -21,7 +21,7 @@ pub enum Vectors {
 }
 
 /// A design with its faults.
-pub struct Design {
+pub struct MutatedDesign {
     pub name: String,
     /// Where everything of it is.
     pub folder: PathBuf,
@@ -29,18 +29,19 @@ pub struct Design {
     /// The faults, as they follow `mutate` in a script of Yosys.
     faults: Vec<String>,
     keys: u64,
-    selection: Selection,
+    selection: DesignSelection,
 }
 
-impl Design {
+impl MutatedDesign {
     /// Makes the netlist and the simulator, if they are not there yet: another design, other vectors or another count begin
     /// from the start.
-    pub fn prepare(selection: Selection, folder: &Path, count: u16, keys: u64) -> Outcome<Self> {
+    pub fn prepare(selection: DesignSelection, folder: &Path, count: u16, keys: u64) -> Outcome<Self> {
         let work = work::temporary()?;
         selection.generate(&["--testbench", "ports"], work.path())?;
         let name = only(work.path(), "_tb.v")?;
         let unit = selection.is_unit();
-        let mut design = Design { name, folder: folder.to_path_buf(), unit, faults: vec![], keys, selection };
+        let mut design =
+            MutatedDesign { name, folder: folder.to_path_buf(), unit, faults: vec![], keys, selection };
         let run = format!("{count} faults, {keys} keys\n");
         if !design.is_complete(work.path(), &run) {
             super::progress(&format!("{}: {count} faults into a netlist", design.name));
@@ -70,7 +71,7 @@ impl Design {
     }
 
     fn build(&self, count: u16) -> Outcome {
-        let Design { name, folder, .. } = self;
+        let MutatedDesign { name, folder, .. } = self;
         // A $pmux says nothing about two selects at a time, which a fault brings about: simulator and solver would differ.
         let script = format!(
             "read_verilog {name}.v; hierarchy -top {name}; proc -norom; pmuxtree; write_rtlil modules.il
@@ -100,7 +101,7 @@ impl Design {
         verilator.arg(format!("{name}_tb")).arg(format!("-GDEPTH={depth}"));
         verilator.args(["-Mdir", "obj", "faults_tb.v", "faults.v"]);
         succeeds(run(verilator)?, name)?;
-        self.passes(&Vectors::First)?;
+        self.passes(&MutantVectors::First)?;
         if !self.unit {
             self.stream(super::SECOND)?;
         }
@@ -137,11 +138,11 @@ impl Design {
     }
 
     /// The last line of the testbench about a fault; 0 is none.
-    pub fn simulate(&self, vectors: &Vectors, number: u32) -> Outcome<String> {
+    pub fn simulate(&self, vectors: &MutantVectors, number: u32) -> Outcome<String> {
         let name = &self.name;
         let file = match vectors {
-            Vectors::First => format!("{name}_tb.vec"),
-            Vectors::Stream(seed) => format!("other_{seed}/{name}_tb.vec"),
+            MutantVectors::First => format!("{name}_tb.vec"),
+            MutantVectors::Stream(seed) => format!("other_{seed}/{name}_tb.vec"),
         };
         let program = self.folder.join(format!("obj/V{name}_tb"));
         let arguments = [format!("+vectors={file}"), format!("+fault={number}")];
@@ -152,7 +153,7 @@ impl Design {
     }
 
     /// Sees to it that the netlist without a fault passes.
-    fn passes(&self, vectors: &Vectors) -> Outcome {
+    fn passes(&self, vectors: &MutantVectors) -> Outcome {
         match self.simulate(vectors, 0)?.contains("TEST PASSED") {
             true => Ok(()),
             false => check(format!("{}: the netlist without a fault fails", self.name)),
@@ -160,14 +161,14 @@ impl Design {
     }
 
     /// The vectors of a stream, which the netlist without a fault passes.
-    pub fn stream(&self, seed: u64) -> Outcome<Vectors> {
+    pub fn stream(&self, seed: u64) -> Outcome<MutantVectors> {
         let complete = self.stream_folder(seed).join(COMPLETE);
         if !complete.exists() {
             self.generate_stream(seed)?;
-            self.passes(&Vectors::Stream(seed))?;
+            self.passes(&MutantVectors::Stream(seed))?;
             write(&complete, "")?;
         }
-        Ok(Vectors::Stream(seed))
+        Ok(MutantVectors::Stream(seed))
     }
 
     fn stream_folder(&self, seed: u64) -> PathBuf {

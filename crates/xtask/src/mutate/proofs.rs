@@ -1,6 +1,6 @@
 //! Proofs about a fault.
 
-use super::design::Design;
+use super::design::MutatedDesign;
 use super::verdicts::Verdicts;
 use crate::failure::{Outcome, with};
 use crate::formal::fault::{self, Answer, Method};
@@ -15,7 +15,7 @@ const CASE_SECONDS: u64 = 5;
 
 /// A way to prove that a fault changes nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Proof {
+pub enum ProofMethod {
     /// No output and no register of its module changes, whatever inputs and registers are: by SAT.
     Unit,
     /// In the whole core, by ABC.
@@ -24,51 +24,57 @@ pub enum Proof {
     Cases,
 }
 
-impl Proof {
+impl ProofMethod {
     /// What cores are tried with after the streams.
-    pub const OF_CORES: [Proof; 5] = [
-        Proof::Core(Method::Step),
-        Proof::Core(Method::Late(0)),
-        Proof::Core(Method::Late(1)),
-        Proof::Core(Method::Outputs),
-        Proof::Cases,
+    pub const OF_CORES: [ProofMethod; 5] = [
+        ProofMethod::Core(Method::Step),
+        ProofMethod::Core(Method::Late(0)),
+        ProofMethod::Core(Method::Late(1)),
+        ProofMethod::Core(Method::Outputs),
+        ProofMethod::Cases,
     ];
 
     /// The column of the table: unit, step or outputs.
     pub fn column(self) -> usize {
         match self {
-            Proof::Unit | Proof::Cases => 0,
-            Proof::Core(Method::Step | Method::Late(_)) => 1,
-            Proof::Core(Method::Outputs) => 2,
+            ProofMethod::Unit | ProofMethod::Cases => 0,
+            ProofMethod::Core(Method::Step | Method::Late(_)) => 1,
+            ProofMethod::Core(Method::Outputs) => 2,
         }
     }
 
     /// Whether it says `differs` where the fault can be found.
     pub fn knows_differences(self) -> bool {
-        matches!(self, Proof::Core(Method::Step | Method::Outputs))
+        matches!(self, ProofMethod::Core(Method::Step | Method::Outputs))
     }
 }
 
-impl Display for Proof {
+impl Display for ProofMethod {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Proof::Unit => f.write_str("unit"),
-            Proof::Core(method) => write!(f, "{method}"),
-            Proof::Cases => f.write_str("cases"),
+            ProofMethod::Unit => f.write_str("unit"),
+            ProofMethod::Core(method) => write!(f, "{method}"),
+            ProofMethod::Cases => f.write_str("cases"),
         }
     }
 }
 
 /// The answers of a proof about these faults, which a file keeps. Faults that are unknown after another time limit are asked again.
-pub fn prove(design: &Design, file: &str, proof: Proof, seconds: u64, numbers: &[u32]) -> Outcome<Verdicts> {
+pub fn prove(
+    design: &MutatedDesign,
+    file: &str,
+    proof: ProofMethod,
+    seconds: u64,
+    numbers: &[u32],
+) -> Outcome<Verdicts> {
     let unknown = format!("unknown in {seconds} s");
     let is_good = |verdict: &str| ["same", "differs", unknown.as_str()].contains(&verdict);
     let mut verdicts = Verdicts::read(&design.folder.join(file), is_good)?;
     verdicts.complete(numbers, |number| {
         let answer = match proof {
-            Proof::Unit => in_unit(design, number, seconds),
-            Proof::Cases => in_cases(design, number),
-            Proof::Core(method) => in_core(design, number, method, seconds),
+            ProofMethod::Unit => in_unit(design, number, seconds),
+            ProofMethod::Cases => in_cases(design, number),
+            ProofMethod::Core(method) => in_core(design, number, method, seconds),
         };
         Ok(match answer {
             Ok(Answer::Unknown) => unknown.clone(),
@@ -80,7 +86,7 @@ pub fn prove(design: &Design, file: &str, proof: Proof, seconds: u64, numbers: &
     Ok(verdicts)
 }
 
-fn in_core(design: &Design, number: u32, method: Method, seconds: u64) -> Outcome<Answer> {
+fn in_core(design: &MutatedDesign, number: u32, method: Method, seconds: u64) -> Outcome<Answer> {
     let folder = &design.folder;
     let prefix = format!("proof_{number}_{method}");
     let (netlist, ports) = (folder.join("base.il"), folder.join(format!("{}_ports.h", design.name)));
@@ -122,7 +128,7 @@ fn proved(said: &Said) -> Answer {
     if said.ok() { Answer::Same } else { Answer::Unknown }
 }
 
-fn in_unit(design: &Design, number: u32, seconds: u64) -> Outcome<Answer> {
+fn in_unit(design: &MutatedDesign, number: u32, seconds: u64) -> Outcome<Answer> {
     let fault = design.mutation(number)?;
     let cell = option(fault, "-cell").map(own_name).unwrap_or_default();
     let Some(module) = module_of(&design.folder, number, cell)? else { return Ok(Answer::Unknown) };
@@ -162,7 +168,7 @@ sat -verify -prove trigger 0 miter
     Ok(proved(&said))
 }
 
-fn in_cases(design: &Design, number: u32) -> Outcome<Answer> {
+fn in_cases(design: &MutatedDesign, number: u32) -> Outcome<Answer> {
     // Only what Unit has begun has a miter.
     let bits = fs::read_to_string(design.folder.join(format!("proof_{number}.bits"))).unwrap_or_default();
     let mut bits: Vec<&str> =
@@ -179,7 +185,7 @@ fn in_cases(design: &Design, number: u32) -> Outcome<Answer> {
 }
 
 /// Whether the outputs are the same for each of the four values of two bits.
-fn all_cases(design: &Design, number: u32, one: &str, other: &str) -> Outcome<bool> {
+fn all_cases(design: &MutatedDesign, number: u32, one: &str, other: &str) -> Outcome<bool> {
     for (a, b) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
         let script = format!(
             "read_rtlil proof_{number}.il; cd miter

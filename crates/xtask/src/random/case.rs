@@ -5,12 +5,12 @@ use crate::axis::packets;
 use crate::failure::{Outcome, check, with};
 use crate::icarus::{checks, icarus};
 use crate::work::{self, create};
-use flashd::parts::{Compile, Plan, Simulator, layout, stream_vectors, testbench};
+use flashd::parts::{Compile, Simulator, VectorPlan, layout, stream_vectors, testbench};
 use flashd_generator::{Emission, GeneratedFile, Prefix, machine_files, write_all};
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::array::{self, Disturbance};
-use flashd_simulator::random::{Compared, compare, packets as drawn_packets};
-use flashd_simulator::selftest::{Expected, Stream};
+use flashd_simulator::random::{EngineCounts, compare, packets as drawn_packets};
+use flashd_simulator::selftest::{Expected, VectorStream};
 use flashd_simulator::{Gaps, VectorWriter};
 use flashd_spec::config::WrapperConfig;
 use flashd_spec::machine::Machine;
@@ -21,7 +21,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// A configuration to check.
-pub struct Case<'a> {
+pub struct RandomCase<'a> {
     pub args: &'a RandomOptions,
     pub seed: u64,
     pub drawn: Machine,
@@ -31,14 +31,14 @@ pub struct Case<'a> {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Checked {
     /// By the engines.
-    pub engines: Compared,
+    pub engines: EngineCounts,
     /// Checks of the emitted testbench in Icarus.
     pub testbench: u64,
     /// Those in Verilator, where it ran.
     pub verilator: Option<u64>,
 }
 
-impl Case<'_> {
+impl RandomCase<'_> {
     /// All checks, the quick ones first; `checked` is filled on the way.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl Case<'_> {
             checked.testbench = self.packets(config, design, &bench, rng)?;
             return Ok(());
         }
-        let plan = Plan { seed: rng.random(), keys: Some(self.args.keys), look: Look::Inside };
+        let plan = VectorPlan { seed: rng.random(), keys: Some(self.args.keys), look: Look::Inside };
         write_all(&bench, &testbench(&self.drawn, &plan, &Prefix::Top)?)?;
         let top = format!("{}_tb", self.drawn.name());
         let sources = [PathBuf::from(format!("{top}.v")), design];
@@ -77,7 +77,7 @@ impl Case<'_> {
         let (simulator, _) = Simulator::build(Some(folder), &layout, &files, compile)?;
         let mut process = simulator.start(None)?;
         let pipe = BufWriter::new(process.input()?);
-        let stream = Stream::of(rng.random(), self.args.keys);
+        let stream = VectorStream::of(rng.random(), self.args.keys);
         let sent = stream_vectors(&self.drawn, &layout, &stream, Expected::Lockstep, pipe, &mut |_| ());
         match process.verdict().map_err(with("Verilator"))? {
             // A simulator that has found a difference closes its end, which is an error here, too: its own words count.

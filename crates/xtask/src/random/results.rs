@@ -1,7 +1,7 @@
 //! Outcomes on their way, in a file.
 
 use crate::failure::{Failure, Outcome};
-use crate::random::{RandomOptions, Row};
+use crate::random::{RandomOptions, RandomRow};
 use flashd::parts::{check_writable, sealed_line, sha256, unsealed_line};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,26 +13,26 @@ use std::sync::Mutex;
 
 /// The first line: with the seeds, it determines the outcomes.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
-struct Run {
+struct RandomRun {
     /// SHA-256 of the program: another build has to pass again.
     program: String,
     /// Options that change the checks.
     options: String,
 }
 
-/// Lines of JSON, each with its digest: a [`Run`], then a [`Row`] each.
-pub struct Results {
+/// Lines of JSON, each with its digest: a [`RandomRun`], then a [`RandomRow`] each.
+pub struct ResultLines {
     path: PathBuf,
     file: Mutex<File>,
-    passed: BTreeMap<u64, Row>,
+    passed: BTreeMap<u64, RandomRow>,
 }
 
-impl Results {
+impl ResultLines {
     /// Begins a file, or continues one. A last line that was not completed is cut off.
     ///
     /// # Errors
     /// If it cannot be written, holds something else, or is another program's or of other options.
-    pub fn open(path: &Path, args: &RandomOptions) -> Outcome<Results> {
+    pub fn open(path: &Path, args: &RandomOptions) -> Outcome<ResultLines> {
         let refused = |e: &dyn Display| Failure::Input(format!("--results {}: {e}", path.display()));
         // Opened for reading first, which refuses folders and devices.
         match path.exists() {
@@ -44,12 +44,12 @@ impl Results {
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(|e| refused(&e))?;
         let complete = text.rfind('\n').map_or(0, |end| end + 1);
-        let run = Run { program: program().map_err(|e| refused(&e))?, options: args.not_default() };
+        let run = RandomRun { program: program().map_err(|e| refused(&e))?, options: args.not_default() };
         let mut passed = BTreeMap::new();
         // The first line was written in one piece, too: a file without it is another program's.
         if !text.is_empty() {
             let mut lines = text[..complete].lines();
-            let found: Run = unsealed_line(lines.next().unwrap_or_default())
+            let found: RandomRun = unsealed_line(lines.next().unwrap_or_default())
                 .map_err(|_| refused(&"these are not results of check-random; name another file"))?;
             if found != run {
                 let what = if found.program != run.program { "another program" } else { "other options" };
@@ -58,7 +58,7 @@ impl Results {
                 )));
             }
             for (n, line) in lines.enumerate() {
-                let row: Row = unsealed_line(line)
+                let row: RandomRow = unsealed_line(line)
                     .map_err(|e| refused(&format!("line {} {e}; remove the line", n + 2)))?;
                 if row.failure.is_none() {
                     passed.insert(row.seed, row);
@@ -68,7 +68,7 @@ impl Results {
         file.set_len(complete as u64)
             .and_then(|()| file.seek(std::io::SeekFrom::End(0)))
             .map_err(|e| refused(&e))?;
-        let results = Results { path: path.to_path_buf(), file: Mutex::new(file), passed };
+        let results = ResultLines { path: path.to_path_buf(), file: Mutex::new(file), passed };
         if complete == 0 {
             results.add(&run)?;
         }
@@ -76,7 +76,7 @@ impl Results {
     }
 
     /// The outcome of an earlier run that passed.
-    pub fn passed(&self, seed: u64) -> Option<Row> {
+    pub fn passed(&self, seed: u64) -> Option<RandomRow> {
         self.passed.get(&seed).cloned()
     }
 

@@ -46,7 +46,7 @@ pub(super) fn wrapper() -> String {
 }
 
 /// A port with its paths in a core of each design; none where the design does not have it.
-struct Row {
+struct PathsRow {
     name: String,
     output: bool,
     paths: [Option<PortPaths>; 2],
@@ -54,13 +54,13 @@ struct Row {
 
 /// A row for each port of the designs' circuits, where a later circuit adds the ports that those before do not have.
 fn table(circuits: impl Fn(Design) -> Vec<Result<Circuit, ConfigError>>) -> String {
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<PathsRow> = Vec::new();
     for (place, design) in Design::ALL.into_iter().enumerate() {
         // The configurations are constants, and a test writes the tables.
         for circuit in circuits(design).into_iter().flatten() {
             for (port, paths) in port_paths(&circuit) {
                 let at = rows.iter().position(|row| row.name == port.name).unwrap_or_else(|| {
-                    rows.push(Row { name: port.name, output: port.output, paths: [None, None] });
+                    rows.push(PathsRow { name: port.name, output: port.output, paths: [None, None] });
                     rows.len() - 1
                 });
                 rows[at].paths[place].get_or_insert(paths);
@@ -68,7 +68,7 @@ fn table(circuits: impl Fn(Design) -> Vec<Result<Circuit, ConfigError>>) -> Stri
         }
     }
     let mut text = header(&["port", "direction", "FLASH-D", "FA2"]);
-    for Row { name, output, paths } in rows {
+    for PathsRow { name, output, paths } in rows {
         let direction = if output { "out" } else { "in" };
         let [flash_d, fa2] =
             paths.map(|paths| paths.map_or_else(|| "-".into(), |paths| words(output, &paths)));

@@ -5,7 +5,7 @@ use flashd_hwmodel::units::FormatUnit;
 use flashd_spec::format::{Format, Specials, Subnormals};
 
 /// A number that a result can round to.
-struct Candidate {
+struct RoundingCandidate {
     value: f64,
     magnitude: u64,
     even: bool,
@@ -14,25 +14,25 @@ struct Candidate {
 /// All numbers of a format that are not negative, in order.
 pub struct UnitReference {
     format: Format,
-    candidates: Vec<Candidate>,
+    candidates: Vec<RoundingCandidate>,
 }
 
 impl UnitReference {
     /// The list of a format of up to 16 bits.
     pub fn new(format: Format) -> UnitReference {
-        let mut candidates = vec![Candidate { value: 0.0, magnitude: 0, even: true }];
+        let mut candidates = vec![RoundingCandidate { value: 0.0, magnitude: 0, even: true }];
         if format.subnormals == Subnormals::Flushed {
             // The octave below the smallest normal number: rounded as if it were there, then zero.
             let fraction = format.fraction_bits as i32;
             for significand in 1u64 << fraction..2 << fraction {
                 let value = significand as f64 * 2f64.powi(-format.bias - fraction);
-                candidates.push(Candidate { value, magnitude: 0, even: significand % 2 == 0 });
+                candidates.push(RoundingCandidate { value, magnitude: 0, even: significand % 2 == 0 });
             }
         }
         for magnitude in 1..format.sign_bit() {
             match decode(format, magnitude) {
                 Some(value) if value > 0.0 => {
-                    candidates.push(Candidate { value, magnitude, even: magnitude % 2 == 0 });
+                    candidates.push(RoundingCandidate { value, magnitude, even: magnitude % 2 == 0 });
                 }
                 _ => {}
             }

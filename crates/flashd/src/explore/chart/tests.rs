@@ -43,7 +43,7 @@ fn fronts_and_knees_are_drawn() {
     assert_eq!(drawn.matches("at 1 ns").count(), 1);
     // No two entries of the legend look alike, and every core is drawn.
     let charts = charts(&exploration(Cost::Area, cores()));
-    let Body::Curves(series) = &charts[0].panels[0].body else { panic!("no curves") };
+    let PanelBody::Curves(series) = &charts[0].panels[0].body else { panic!("no curves") };
     let looks: Vec<_> =
         series.iter().filter(|s| !s.name.is_empty()).map(|s| (s.ink, s.marker, s.width)).collect();
     assert!(looks.len() > 8 && looks.iter().enumerate().all(|(i, look)| !looks[..i].contains(look)));

@@ -19,7 +19,7 @@ pub fn point(design: Design, cost: f64, means: [f64; 2]) -> CorePoint {
     CorePoint {
         core: format!("{design:?} {cost}"),
         as_accurate_as_reference,
-        measured: Some(Measured {
+        measured: Some(MeasuredCore {
             area_um2: cost,
             nand2_equivalents: cost,
             slack_ns: 1.0,

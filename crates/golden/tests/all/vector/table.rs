@@ -1,6 +1,6 @@
 //! Tables and factors in 32-bit lanes against the model's.
 
-use flashd_golden::parts::{Base2, Factor, Factors, Lookup, Reduced, lookup};
+use flashd_golden::parts::{Base2, Factor, FactorTable, Lookup, ReducedArgument, lookup};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
@@ -16,14 +16,14 @@ fn lanes_look_up_the_models_entries() {
             let lanes = Lookup::new(table).unwrap_or_else(|| panic!("{:?} {segments}", table.function));
             for k in 0..20 {
                 for f in (0..1 << n.exp.value_fraction).step_by(7) {
-                    let value = lookup(table, Reduced { k, f });
+                    let value = lookup(table, ReducedArgument { k, f });
                     assert_eq!(i64::from(lanes.at(k as i32, f as i32)), value as i64, "{segments} {k} {f}");
                     if value > 1 << n.exp.value_fraction {
                         continue;
                     }
                     for bits in [3, 9, 12, 16] {
                         let factor = Factor::new(value, n.exp.value_fraction, k, bits);
-                        let (m, right) = Factors::new(&base2, bits).of(value as i32, k as i32);
+                        let (m, right) = FactorTable::new(&base2, bits).of(value as i32, k as i32);
                         assert_eq!((m as u64, right as u32), (factor.m, factor.right), "{value} {bits}");
                     }
                 }

@@ -9,7 +9,7 @@ use super::gates::{ALWAYS, Gates, bit, edges};
 const NEVER: u32 = u32::MAX;
 
 /// A machine between two clock edges.
-pub(super) struct Machine<'a> {
+pub(super) struct EventSimulation<'a> {
     gates: &'a Gates,
     /// Inputs of each gate as the row of its truth table.
     rows: Vec<u16>,
@@ -24,10 +24,10 @@ pub(super) struct Machine<'a> {
     pub settled: u32,
 }
 
-impl<'a> Machine<'a> {
+impl<'a> EventSimulation<'a> {
     pub(super) fn new(gates: &'a Gates) -> Self {
         let count = gates.gates.len();
-        Machine {
+        EventSimulation {
             gates,
             rows: vec![0; count],
             target: vec![false; count],

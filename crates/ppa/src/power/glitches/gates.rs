@@ -1,6 +1,6 @@
 //! A netlist as gates with truth tables and delays, ready for a simulation of events.
 
-use super::super::nets::{FALL, Nets, PinArcs, RISE, of_edge, pin_arcs, slew};
+use super::super::nets::{FALL, NetLoads, PinArcs, RISE, of_edge, pin_arcs, slew};
 use crate::liberty::{Cell, Direction, Expression, INPUT_COLUMNS, Library, Sense, TimingArc};
 use crate::netlist::{CellKind, Net, Netlist, NetlistError};
 
@@ -62,13 +62,13 @@ pub(super) struct Gates {
 }
 
 /// Data shared by all cells of a kind.
-struct Kind<'a> {
+struct GateKind<'a> {
     inputs: Vec<usize>,
-    outputs: Vec<Output<'a>>,
+    outputs: Vec<OutputPin<'a>>,
 }
 
 /// An output pin of a kind.
-struct Output<'a> {
+struct OutputPin<'a> {
     arcs: PinArcs<'a>,
     table: u32,
     /// For each input, its arcs by the state of the other pins, and the choice among them.
@@ -81,7 +81,7 @@ impl Gates {
     /// # Errors
     /// A cell with too many inputs.
     pub(super) fn new(netlist: &Netlist, library: &Library) -> Result<Self, NetlistError> {
-        let nets = Nets::new(netlist, library);
+        let nets = NetLoads::new(netlist, library);
         let mut all = Gates {
             gates: Vec::new(),
             sources: 0,
@@ -93,7 +93,7 @@ impl Gates {
             longest: 1,
             input_delay: 1,
         };
-        let kinds: Vec<Kind> =
+        let kinds: Vec<GateKind> =
             netlist.kinds.iter().map(|kind| all.kind(kind)).collect::<Result<_, NetlistError>>()?;
         let mut loads: Vec<(Net, Load)> = Vec::new();
         for cell in &netlist.cells {
@@ -130,7 +130,7 @@ impl Gates {
     }
 
     /// Outputs of flip-flops with their delay from the clock, and input ports.
-    fn add_sources(&mut self, netlist: &Netlist, kinds: &[Kind], nets: &Nets) {
+    fn add_sources(&mut self, netlist: &Netlist, kinds: &[GateKind], nets: &NetLoads) {
         let first = self.delays.len();
         for cell in &netlist.cells {
             let kind = &kinds[cell.kind as usize];
@@ -166,7 +166,7 @@ impl Gates {
     }
 
     /// Truth tables and arcs of a kind of cells.
-    fn kind<'a>(&mut self, kind: &'a CellKind) -> Result<Kind<'a>, NetlistError> {
+    fn kind<'a>(&mut self, kind: &'a CellKind) -> Result<GateKind<'a>, NetlistError> {
         let cell = &kind.cell;
         let is_input = |index: &usize| cell.pins[*index].direction == Direction::Input;
         let inputs: Vec<usize> = (0..cell.pins.len()).filter(is_input).collect();
@@ -192,9 +192,9 @@ impl Gates {
                     pins.push(self.variants(&of_input, cell, &inputs));
                 }
             }
-            outputs.push(Output { arcs, table, pins });
+            outputs.push(OutputPin { arcs, table, pins });
         }
-        Ok(Kind { inputs, outputs })
+        Ok(GateKind { inputs, outputs })
     }
 
     /// Sorts the arcs from one pin by their conditions, and selects arcs for each row: the first whose condition holds,

@@ -15,7 +15,7 @@ mod gates;
 
 use crate::liberty::Library;
 use crate::netlist::{Net, Netlist, NetlistError};
-use events::Machine;
+use events::EventSimulation;
 use gates::Gates;
 use rayon::prelude::*;
 use std::collections::HashSet;
@@ -74,17 +74,17 @@ impl Timed {
 
 /// The cycles that are simulated with delays.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
+pub(super) struct CycleSample {
     /// Distance in cycles.
     step: usize,
     first: usize,
 }
 
-impl Sample {
+impl CycleSample {
     /// About `wanted` of all cycles of all streams, evenly over both.
     pub(super) fn new(wanted: usize, streams: usize, cycles: usize, warm_up: usize) -> Self {
         let each = wanted.div_ceil(streams).clamp(1, cycles);
-        Sample { step: cycles.div_ceil(each), first: warm_up }
+        CycleSample { step: cycles.div_ceil(each), first: warm_up }
     }
 
     pub(super) fn contains(&self, cycle: usize) -> bool {
@@ -95,7 +95,7 @@ impl Sample {
 /// Counts toggles with delays, next to a simulation without.
 pub(super) struct GlitchCounter<'a> {
     gates: &'a Gates,
-    heads: Vec<Head<'a>>,
+    heads: Vec<HeadSimulation<'a>>,
     /// Values of all nets before the edge.
     before: Vec<u64>,
     /// Whether a gate drives a gated clock.
@@ -103,11 +103,11 @@ pub(super) struct GlitchCounter<'a> {
 }
 
 /// A head with the machine that its streams share in turn.
-struct Head<'a> {
+struct HeadSimulation<'a> {
     name: String,
     /// Positions of its streams in a word.
     streams: Vec<usize>,
-    machine: Machine<'a>,
+    machine: EventSimulation<'a>,
     zero_delay: Vec<u32>,
     cycles: u64,
 }
@@ -117,10 +117,10 @@ impl<'a> GlitchCounter<'a> {
     pub(super) fn new(timed: &'a Timed, netlist: &Netlist, names: &[String], streams: usize) -> Self {
         let gates = &timed.gates;
         let gated: HashSet<Net> = netlist.gated_clocks().collect();
-        let head = |(index, name): (usize, &String)| Head {
+        let head = |(index, name): (usize, &String)| HeadSimulation {
             name: name.clone(),
             streams: (index..streams).step_by(names.len()).collect(),
-            machine: Machine::new(gates),
+            machine: EventSimulation::new(gates),
             zero_delay: vec![0; gates.gates.len()],
             cycles: 0,
         };

@@ -90,7 +90,7 @@ fn a_pulse_shorter_than_the_gate_takes_is_swallowed() {
 #[test]
 fn a_sample_is_spread_over_the_cycles() {
     let sample = |wanted, cycles| {
-        let sample = Sample::new(wanted, 64, cycles, 10);
+        let sample = CycleSample::new(wanted, 64, cycles, 10);
         (0..10 + cycles).filter(|&cycle| sample.contains(cycle)).collect::<Vec<_>>()
     };
     assert_eq!(sample(1000, 300).len(), 16);

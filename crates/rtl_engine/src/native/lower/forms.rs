@@ -2,9 +2,9 @@
 
 use super::super::assembler::Length;
 use super::super::instruction::{Home, Instruction, Virtual};
-use super::super::op::{self, Element, Opcode};
-use super::{Lanes, Lower, Part, Wide};
-use crate::job::Source;
+use super::super::op::{self, ElementSize, Opcode};
+use super::{BlockElements, Lower, Wide, WordPart};
+use crate::job::JobInput;
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::ones;
 
@@ -17,9 +17,9 @@ impl Lower<'_> {
         }
         let is_alone = forms.clean_wide.is_some() && !self.is_wide(i);
         let part = match self.width(i) {
-            1 => Part::Either,
-            _ if is_alone => Part::Alone,
-            _ => Part::Low,
+            1 => WordPart::Either,
+            _ if is_alone => WordPart::Alone,
+            _ => WordPart::Low,
         };
         let wide = self.wide(i);
         let narrow = self.narrowed(wide, part);
@@ -32,19 +32,19 @@ impl Lower<'_> {
     }
 
     /// Narrow words of wide ones.
-    pub(super) fn narrowed(&mut self, [a, b]: Wide, part: Part) -> Virtual {
-        if self.unit == Element::Half {
+    pub(super) fn narrowed(&mut self, [a, b]: Wide, part: WordPart) -> Virtual {
+        if self.unit == ElementSize::Half {
             return self.interleaved([a, b], part);
         }
-        let pattern = if part == Part::High { 0xDD } else { 0x88 };
+        let pattern = if part == WordPart::High { 0xDD } else { 0x88 };
         match self.lanes {
-            Lanes::One if part != Part::High => a,
-            Lanes::One => self.shift(op::RIGHT, true, a, 32),
-            Lanes::Four => {
+            BlockElements::One if part != WordPart::High => a,
+            BlockElements::One => self.shift(op::RIGHT, true, a, 32),
+            BlockElements::Four => {
                 let high = self.upper(a);
                 self.shuffle(Length::X, [a, high], pattern)
             }
-            Lanes::Eight => {
+            BlockElements::Eight => {
                 let length = self.length(true);
                 let mixed = self.shuffle(length, [a, b], pattern);
                 if a == b {
@@ -59,16 +59,16 @@ impl Lower<'_> {
     }
 
     /// Interleaves 16-bit words of two vectors of 32 bits: low halves from the first, high halves from the second.
-    fn interleaved(&mut self, [a, b]: Wide, part: Part) -> Virtual {
+    fn interleaved(&mut self, [a, b]: Wide, part: WordPart) -> Virtual {
         let below = self.constant(ones(16), true);
         let low = match part {
-            Part::Alone => a,
-            Part::High => self.shift(op::RIGHT, true, a, 16),
-            Part::Low | Part::Either => self.two(op::AND, true, a, below),
+            WordPart::Alone => a,
+            WordPart::High => self.shift(op::RIGHT, true, a, 16),
+            WordPart::Low | WordPart::Either => self.two(op::AND, true, a, below),
         };
         let high = match part {
-            Part::Low | Part::Alone => self.shift(op::LEFT, true, b, 16),
-            Part::High | Part::Either => self.two(op::ANDN, true, below, b),
+            WordPart::Low | WordPart::Alone => self.shift(op::LEFT, true, b, 16),
+            WordPart::High | WordPart::Either => self.two(op::ANDN, true, below, b),
         };
         self.two(op::OR, true, low, high)
     }
@@ -95,7 +95,7 @@ impl Lower<'_> {
             (&Operator::Constant(value), _) => self.wide_constant(value),
             (&Operator::Input(place), _) => match self.job.sources[place as usize] {
                 // Straight from memory.
-                Source::Vector(at) if self.lanes != Lanes::One => {
+                JobInput::Vector(at) if self.lanes != BlockElements::One => {
                     let from = self.address(at, 1);
                     let (length, apart) = (self.length(true), self.apart() / 2);
                     let first = self.fresh(Home::By(op::MOVZXDQ, from), length);
@@ -122,8 +122,8 @@ impl Lower<'_> {
     /// Clean narrow words as wide ones.
     pub(super) fn widened(&mut self, narrow: Virtual) -> Wide {
         match self.unit {
-            Element::Word => self.extend(op::MOVZXDQ, narrow),
-            Element::Half => {
+            ElementSize::Word => self.extend(op::MOVZXDQ, narrow),
+            ElementSize::Half => {
                 let below = self.constant(ones(16), true);
                 [self.two(op::AND, true, narrow, below), self.shift(op::RIGHT, true, narrow, 16)]
             }
@@ -132,8 +132,8 @@ impl Lower<'_> {
 
     fn widen_mask(&mut self, narrow: Virtual) -> Wide {
         match self.unit {
-            Element::Word => self.extend(op::MOVSXDQ, narrow),
-            Element::Half => {
+            ElementSize::Word => self.extend(op::MOVSXDQ, narrow),
+            ElementSize::Half => {
                 let shifted_left = self.shift(op::LEFT, true, narrow, 16);
                 [shifted_left, narrow].map(|top| self.shift(op::SIGNED_RIGHT, true, top, 16))
             }

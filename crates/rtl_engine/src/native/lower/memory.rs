@@ -2,9 +2,9 @@
 
 use super::super::assembler::{Address, Length};
 use super::super::instruction::{Home, Instruction};
-use super::super::op::{self, Element};
-use super::{Lanes, Lower};
-use crate::job::Source;
+use super::super::op::{self, ElementSize};
+use super::{BlockElements, Lower};
+use crate::job::JobInput;
 use crate::memory::words;
 
 impl Lower<'_> {
@@ -12,8 +12,8 @@ impl Lower<'_> {
         Address { scale: if self.moves { scale } else { 0 }, ..self.target.word(place) }
     }
 
-    pub(super) fn input(&mut self, i: u32, source: Source) {
-        if self.unit == Element::Half {
+    pub(super) fn input(&mut self, i: u32, source: JobInput) {
+        if self.unit == ElementSize::Half {
             return self.input_of_32_bits(i, source);
         }
         let wide = self.is_wide(i);
@@ -21,37 +21,37 @@ impl Lower<'_> {
         let target = self.target;
         let home = |code, place| Home::By(code, target.word(place));
         match (source, wide, self.lanes) {
-            (Source::Broadcast(at) | Source::Vector(at), false, Lanes::One) => {
+            (JobInput::Broadcast(at) | JobInput::Vector(at), false, BlockElements::One) => {
                 let narrow = self.fresh(home(op::MOVD, at), Length::X);
                 self.set(i, narrow, true);
             }
-            (Source::Broadcast(at) | Source::Vector(at), true, Lanes::One) => {
+            (JobInput::Broadcast(at) | JobInput::Vector(at), true, BlockElements::One) => {
                 let wide = self.fresh(home(op::MOVQ, at), Length::X);
                 self.set_wide(i, [wide; 2], true);
             }
-            (Source::Broadcast(at), false, _) if self.target.is_batch() => {
+            (JobInput::Broadcast(at), false, _) if self.target.is_batch() => {
                 let narrow = self.fresh(Home::Whole(self.target.word(at)), length);
                 self.set(i, narrow, true);
             }
-            (Source::Broadcast(at), true, _) if self.target.is_batch() => {
+            (JobInput::Broadcast(at), true, _) if self.target.is_batch() => {
                 let from = self.target.word(at);
                 let first = self.fresh(Home::Whole(from), length);
                 let second = self.fresh(Home::Whole(from.plus(apart)), length);
                 self.set_wide(i, [first, second], true);
             }
-            (Source::Broadcast(at), false, _) => {
+            (JobInput::Broadcast(at), false, _) => {
                 let narrow = self.fresh(home(self.codes.broadcast[0], at), length);
                 self.set(i, narrow, true);
             }
-            (Source::Broadcast(at), true, _) => {
+            (JobInput::Broadcast(at), true, _) => {
                 let wide = self.fresh(home(self.codes.broadcast[1], at), length);
                 self.set_wide(i, [wide; 2], true);
             }
-            (Source::Vector(at), false, _) => {
+            (JobInput::Vector(at), false, _) => {
                 let narrow = self.fresh(Home::Whole(self.address(at, 1)), length);
                 self.set(i, narrow, true);
             }
-            (Source::Vector(at), true, _) => {
+            (JobInput::Vector(at), true, _) => {
                 let from = self.address(at, 2);
                 let first = self.fresh(Home::Whole(from), length);
                 let second = match self.parts() {
@@ -64,13 +64,13 @@ impl Lower<'_> {
     }
 
     /// Narrow words of 16 bits are wide in memory.
-    fn input_of_32_bits(&mut self, i: u32, source: Source) {
+    fn input_of_32_bits(&mut self, i: u32, source: JobInput) {
         let length = self.length(true);
         let all = match source {
-            Source::Broadcast(at) if self.target.is_batch() => {
+            JobInput::Broadcast(at) if self.target.is_batch() => {
                 [self.fresh(Home::Whole(self.target.word(at)), length); 2]
             }
-            Source::Broadcast(at) => {
+            JobInput::Broadcast(at) => {
                 let from = self.target.word(at);
                 let [narrow, wide] =
                     self.codes.broadcast.map(|code| self.fresh(Home::By(code, from), length));
@@ -79,7 +79,7 @@ impl Lower<'_> {
                 }
                 [wide; 2]
             }
-            Source::Vector(at) => {
+            JobInput::Vector(at) => {
                 let from = self.address(at, 1);
                 [0, self.apart()].map(|part| self.fresh(Home::Whole(from.plus(part)), length))
             }
@@ -91,15 +91,15 @@ impl Lower<'_> {
         let width = self.width(output);
         let store = |code, length, a, to| Instruction::Store { code, length, a, to };
         let store = match (words(width), self.lanes) {
-            (1, Lanes::One) => {
+            (1, BlockElements::One) => {
                 let a = self.clean(output);
                 vec![store(op::STORE_D, Length::X, a, self.target.word(at))]
             }
-            (1, _) if self.unit == Element::Word => {
+            (1, _) if self.unit == ElementSize::Word => {
                 let a = self.clean(output);
                 vec![store(op::STORE_DQU, self.length(false), a, self.address(at, 1))]
             }
-            (_, Lanes::One) => {
+            (_, BlockElements::One) => {
                 let a = self.clean_wide(output)[0];
                 vec![store(op::STORE_Q, Length::X, a, self.target.word(at))]
             }

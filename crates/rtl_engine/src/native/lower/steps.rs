@@ -1,8 +1,8 @@
 //! Instructions of arithmetic, logic and comparisons.
 
 use super::super::instruction::Virtual;
-use super::super::op::{self, Element, Opcode};
-use super::{Lower, Part, Wide};
+use super::super::op::{self, ElementSize, Opcode};
+use super::{Lower, Wide, WordPart};
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::ones;
 
@@ -147,13 +147,13 @@ impl Lower<'_> {
         let clean = width >= wa + wb || self.is_full(i);
         let of_32_bits = if wa <= 15 && wb <= 15 { op::MADDWD } else { op::MULLD };
         if !self.is_wide(i) {
-            let code = if self.unit == Element::Half { op::MULLW } else { of_32_bits };
+            let code = if self.unit == ElementSize::Half { op::MULLW } else { of_32_bits };
             let (a, b) = (self.number(a), self.number(b));
             let result = self.two(code, false, a, b);
             return self.set_bits(i, result, clean);
         }
         let (x, y) = (self.wide_number(a), self.wide_number(b));
-        if self.unit == Element::Half {
+        if self.unit == ElementSize::Half {
             let result = self.both(of_32_bits, x, y);
             return self.set_wide(i, result, clean);
         }
@@ -179,14 +179,14 @@ impl Lower<'_> {
             (true, _) => op::SRLVQ,
         };
         // AVX2 has no variable shifts of 16 bits.
-        if self.is_wide(i) || self.is_wide(by) || self.unit == Element::Half {
+        if self.is_wide(i) || self.is_wide(by) || self.unit == ElementSize::Half {
             let a = if right || width == 1 { self.wide_number(a) } else { self.wide(a) };
             let by = self.wide_number(by);
             let result = self.both(code(2 * self.bits()), a, by);
             if self.is_wide(i) {
                 return self.set_wide(i, result, right || self.is_full(i));
             }
-            let result = self.narrowed(result, Part::Low);
+            let result = self.narrowed(result, WordPart::Low);
             return self.set_bits(i, result, right || self.is_full(i));
         }
         let a = if right || width == 1 { self.number(a) } else { self.narrow(a) };
@@ -240,7 +240,7 @@ impl Lower<'_> {
     /// A one-bit result from wide masks.
     fn set_mask(&mut self, i: u32, wide: Wide) {
         self.set_wide(i, wide, true);
-        let narrow = self.narrowed(wide, Part::Either);
+        let narrow = self.narrowed(wide, WordPart::Either);
         self.set(i, narrow, true);
     }
 

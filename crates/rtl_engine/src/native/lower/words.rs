@@ -2,8 +2,8 @@
 
 use super::super::assembler::Address;
 use super::super::instruction::{Home, Instruction, Virtual};
-use super::super::op::{self, Element};
-use super::{Lanes, Lower, Part, Wide};
+use super::super::op::{self, ElementSize};
+use super::{BlockElements, Lower, Wide, WordPart};
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::ones;
 
@@ -21,7 +21,7 @@ impl Lower<'_> {
             if width > bits {
                 return self.set_wide(i, x, reaches);
             }
-            let x = self.narrowed(x, Part::Low);
+            let x = self.narrowed(x, WordPart::Low);
             return self.set(i, x, reaches || width == bits);
         }
         // In a half of a wide word, or in a narrow word.
@@ -50,7 +50,7 @@ impl Lower<'_> {
         }
         let clean = self.is_clean(a);
         let wide = self.wide(a);
-        let high = (self.narrowed(wide, Part::High), clean);
+        let high = (self.narrowed(wide, WordPart::High), clean);
         self.forms[a as usize].high = Some(high);
         high
     }
@@ -140,7 +140,7 @@ impl Lower<'_> {
     /// The same for wide words of 32 bits. AVX2 has no arithmetic shift of 64 bits.
     fn sign_extended_wide(&mut self, high: u32, low: u32) -> Option<Wide> {
         let (from, top, width) = self.sign_extension(high, low)?;
-        if self.unit == Element::Word {
+        if self.unit == ElementSize::Word {
             return None;
         }
         let shifted_left = if self.is_wide(from) {
@@ -199,7 +199,7 @@ impl Lower<'_> {
         let mut number = if self.is_wide(index) {
             // An index beyond a narrow word is past the end of the table.
             let whole = self.clean_wide(index);
-            let (narrow, high) = (self.narrowed(whole, Part::Low), self.narrowed(whole, Part::High));
+            let (narrow, high) = (self.narrowed(whole, WordPart::Low), self.narrowed(whole, WordPart::High));
             let zero = self.constant(0, false);
             let inside = self.two(self.codes.equal[0], false, high, zero);
             self.blend(false, inside, narrow, last)
@@ -207,14 +207,14 @@ impl Lower<'_> {
             self.number(index)
         };
         let reaches = self.width(index) >= self.bits() || ones(self.width(index)) >= entries.len() as u64;
-        if reaches || self.lanes != Lanes::One {
+        if reaches || self.lanes != BlockElements::One {
             number = self.two(self.codes.min, false, number, last);
         }
         let table = Address::fixed(self.pool.table(&entries, width > 32));
         let gather =
             |to, index, code, length, bytes| Instruction::Gather { code, length, to, index, table, bytes };
         let length = self.length(wide);
-        if self.unit == Element::Half {
+        if self.unit == ElementSize::Half {
             let result = self.widened(number).map(|index| {
                 let to = self.fresh(Home::None, length);
                 self.out.instructions.push(gather(to, index, op::GATHERDD, length, 4));
@@ -223,7 +223,7 @@ impl Lower<'_> {
             return self.set_wide(i, result, true);
         }
         match (self.lanes, wide) {
-            (Lanes::One, _) => {
+            (BlockElements::One, _) => {
                 let to = self.fresh(Home::None, length);
                 self.out.instructions.push(Instruction::Entry { wide, to, index: number, table });
                 if wide { self.set_wide(i, [to; 2], true) } else { self.set(i, to, true) }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// A table of the numerics.
 #[derive(Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum TablePlace {
     Exp,
     Sigmoid,
     Log2p1,
@@ -16,24 +16,24 @@ pub(super) enum Place {
     Reciprocal,
 }
 
-impl Place {
+impl TablePlace {
     /// The tables that a core has.
-    pub(super) fn of_core(config: &CoreConfig) -> &'static [Place] {
+    pub(super) fn of_core(config: &CoreConfig) -> &'static [TablePlace] {
         match config.weight() {
-            Some(WeightUnit::Lse) => &[Place::Sigmoid, Place::Log2p1],
-            Some(WeightUnit::Paper) => &[Place::PaperSigmoid, Place::Ln],
-            None => &[Place::Exp, Place::Reciprocal],
+            Some(WeightUnit::Lse) => &[TablePlace::Sigmoid, TablePlace::Log2p1],
+            Some(WeightUnit::Paper) => &[TablePlace::PaperSigmoid, TablePlace::Ln],
+            None => &[TablePlace::Exp, TablePlace::Reciprocal],
         }
     }
 
     pub(super) fn of(self, n: &mut Numerics) -> &mut Arc<Table> {
         match self {
-            Place::Exp => &mut n.exp.exp,
-            Place::Sigmoid => &mut n.exp.sigmoid,
-            Place::Log2p1 => &mut n.exp.log2p1,
-            Place::Ln => &mut n.exp.ln,
-            Place::PaperSigmoid => &mut n.exp.paper_sigmoid,
-            Place::Reciprocal => &mut n.reciprocal.table,
+            TablePlace::Exp => &mut n.exp.exp,
+            TablePlace::Sigmoid => &mut n.exp.sigmoid,
+            TablePlace::Log2p1 => &mut n.exp.log2p1,
+            TablePlace::Ln => &mut n.exp.ln,
+            TablePlace::PaperSigmoid => &mut n.exp.paper_sigmoid,
+            TablePlace::Reciprocal => &mut n.reciprocal.table,
         }
     }
 }
@@ -48,7 +48,7 @@ pub(super) struct ChangeKind {
 #[derive(Clone, Copy)]
 pub(super) enum What {
     /// A table, its offsets (0) or slopes (1), up or down.
-    Coefficients(Place, usize, i64),
+    Coefficients(TablePlace, usize, i64),
     /// The hold threshold, up or down.
     Threshold(i64),
 }
@@ -57,7 +57,7 @@ impl ChangeKind {
     /// All changes of a core's constants.
     pub(super) fn all(numerics: &Numerics, config: &CoreConfig) -> Vec<ChangeKind> {
         let mut kinds = Vec::new();
-        for &place in Place::of_core(config) {
+        for &place in TablePlace::of_core(config) {
             for (which, change) in [(0, 1), (0, -1), (1, 1), (1, -1)] {
                 let table = place.of(&mut numerics.clone()).clone();
                 let coefficients = if which == 0 { &table.c0 } else { &table.c1 };

@@ -6,7 +6,7 @@
 
 use super::candidates::BEYOND;
 use super::changes::{ChangeKind, What};
-use super::{Scores, Search};
+use super::{DirectedSearch, Scores};
 use flashd_golden::Step;
 use rand::RngExt;
 use rand::seq::IndexedRandom;
@@ -21,14 +21,14 @@ const TRIED: usize = 16;
 const LOOKED_AT: i64 = 1 << 13;
 
 /// The arguments, with FL fraction bits, that select one entry of a table, of either sign, each once.
-struct Cell {
+struct EntryArguments {
     magnitudes: Vec<i64>,
     /// How many arguments, from each of these on, are the same to the table.
     same: i64,
 }
 
 /// Queries for all changes that are left.
-pub(super) fn queries(search: &Search, rng: &mut ChaCha8Rng) -> Vec<Scores> {
+pub(super) fn queries(search: &DirectedSearch, rng: &mut ChaCha8Rng) -> Vec<Scores> {
     if search.original.at_arguments(&[]).is_none() {
         return Vec::new();
     }
@@ -49,7 +49,7 @@ pub(super) fn queries(search: &Search, rng: &mut ChaCha8Rng) -> Vec<Scores> {
 }
 
 /// Arguments of an entry that a change is made in; None where the change is none of a table.
-fn cell(search: &Search, kind: &ChangeKind, entry: usize) -> Option<Cell> {
+fn cell(search: &DirectedSearch, kind: &ChangeKind, entry: usize) -> Option<EntryArguments> {
     let What::Coefficients(place, ..) = kind.what else { return None };
     let n = &search.numerics;
     let table = place.of(&mut n.clone()).clone();
@@ -68,11 +68,11 @@ fn cell(search: &Search, kind: &ChangeKind, entry: usize) -> Option<Cell> {
         .map(|t| if finer < 0 { t >> -finer } else { t << finer })
         .collect();
     magnitudes.dedup();
-    Some(Cell { magnitudes, same: 1 << finer.max(0) })
+    Some(EntryArguments { magnitudes, same: 1 << finer.max(0) })
 }
 
 /// Arguments among `magnitudes` at which a change alters the weight or the state's increment.
-fn shown_at(search: &Search, kind: &ChangeKind, entry: usize, magnitudes: &[i64]) -> Vec<i64> {
+fn shown_at(search: &DirectedSearch, kind: &ChangeKind, entry: usize, magnitudes: &[i64]) -> Vec<i64> {
     let good = search.original.at_arguments(magnitudes).unwrap_or_default();
     let bad = search.changed(kind, &[entry]).at_arguments(magnitudes).unwrap_or_default();
     let both = magnitudes.iter().zip(good.iter().zip(&bad));
@@ -95,7 +95,7 @@ struct Beginnings {
 }
 
 impl Beginnings {
-    fn draw(search: &Search, rng: &mut ChaCha8Rng) -> Beginnings {
+    fn draw(search: &DirectedSearch, rng: &mut ChaCha8Rng) -> Beginnings {
         let n = &search.numerics;
         let finer = n.state_fraction - n.score_fraction;
         let unit = LN_2 * f64::from(n.score_fraction).exp2().recip();
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn wide_tables_are_looked_at_in_places() {
         let config = CoreConfig { segments: Some(4), ..CoreConfig::new(Design::FlashD, 4, Format::FP32) };
-        let search = Search::new(&config);
+        let search = DirectedSearch::new(&config);
         let mut looked_at = 0;
         for kind in &search.kinds {
             for &entry in &kind.left {

@@ -9,7 +9,7 @@ const AXES: usize = 4;
 const FINER: f64 = 1.0 / 128.0;
 
 /// Vectors whose dot product is a score.
-pub(super) struct Rows {
+pub(super) struct ScoreRows {
     config: CoreConfig,
     pub(super) q: Vec<u64>,
     keys: RowEncoding,
@@ -17,11 +17,11 @@ pub(super) struct Rows {
     axes: Vec<f64>,
 }
 
-impl Rows {
-    pub(super) fn new(config: &CoreConfig) -> Rows {
+impl ScoreRows {
+    pub(super) fn new(config: &CoreConfig) -> ScoreRows {
         let [encoding, keys, _] = row_encodings(config.encodings(), ScaleRule::default());
         if config.encodings().is_exact() {
-            return Rows { config: config.clone(), q: scaled::query(config), axes: Vec::new(), keys };
+            return ScoreRows { config: config.clone(), q: scaled::query(config), axes: Vec::new(), keys };
         }
         let count = config.d.min(AXES);
         let mut axes = vec![1.0; count];
@@ -34,7 +34,7 @@ impl Rows {
         for (q, axis) in q.iter_mut().zip(&axes) {
             *q = one * axis;
         }
-        Rows { config: config.clone(), q: encoding.encode(&q).0, axes, keys }
+        ScoreRows { config: config.clone(), q: encoding.encode(&q).0, axes, keys }
     }
 
     /// A key of this natural score, as near as the format can bring it.

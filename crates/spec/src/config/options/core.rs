@@ -2,7 +2,7 @@
 
 use super::*;
 
-const ROW: CoreOption = CoreOption { group: Group::Core, ..super::ROW };
+const ROW: CoreOption = CoreOption { group: OptionGroup::Core, ..super::ROW };
 
 const LENGTHS: Range = Range::Between(D_RANGE.0 as i64, D_RANGE.1 as i64);
 const LENGTHS_DIFFER: Applies = (|c| c.dv() != c.d, "where both lengths are the same, they are d");

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const ROW: CoreOption = CoreOption { group: Group::Formats, ..super::ROW };
+const ROW: CoreOption = CoreOption { group: OptionGroup::Formats, ..super::ROW };
 
 const FORMATS_DIFFER: &str = "where it is the format of the queries, it is left out";
 const FORMAT_ROW: CoreOption = CoreOption { value_name: "FORMAT", default: "that of --format", ..ROW };

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const ROW: CoreOption = CoreOption { group: Group::Ports, ..super::ROW };
+const ROW: CoreOption = CoreOption { group: OptionGroup::Ports, ..super::ROW };
 
 pub(super) static MASKS: CoreOption = CoreOption {
     field: "masks",

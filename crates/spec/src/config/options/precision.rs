@@ -2,7 +2,7 @@
 
 use super::*;
 
-const ROW: CoreOption = CoreOption { group: Group::Precision, ..super::ROW };
+const ROW: CoreOption = CoreOption { group: OptionGroup::Precision, ..super::ROW };
 
 const FLOAT_LANES: Applies = (
     |c| c.kind().arithmetic == Arithmetic::Float,
