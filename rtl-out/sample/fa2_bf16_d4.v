@@ -31,9 +31,9 @@ module fa2_bf16_d4 (
     wire q_special;
     wire k_special;
     reg  control_q_special_q;
-    reg  control_expect_first_q;
     wire control_flags_next_expect_first;
     wire control_flags_invalid;
+    reg  control_expect_first_q;
     reg  control_pipe_valid_q;
     reg  control_pipe_first_q;
     reg  control_pipe_last_q;
@@ -65,9 +65,9 @@ module fa2_bf16_d4 (
     reg  late_reads_v_stage_q;
     wire v_special;
     reg  late_v_special_stage_q;
+    reg  result_sticky_q;
     wire result_flags_next_sticky;
     wire result_flags_done;
-    reg  result_sticky_q;
     reg  result_done_q;
     reg  saturation_saturated_q;
     wire saturation_flag;
@@ -130,7 +130,7 @@ module fa2_bf16_d4 (
     // The key after k_last (or after reset) is a first key; a key is invalid with its query.
     assign control_flags_next_expect_first = k_valid ? k_last : control_expect_first_q;
     assign control_flags_invalid = k_special | control_q_special_q;
-    fa2_bf16_d4_bf16_fused_dot_product_4 u_score_fused_0 (
+    fa2_bf16_d4_bf16_fused_dot_product_4 u_score_fused (
         .clk(clk),
         .q(q_q),
         .k(k),
@@ -138,7 +138,7 @@ module fa2_bf16_d4 (
         .carry(score_fused_carry),
         .oversize(score_fused_oversize)
     );
-    fa2_bf16_d4_total_to_score_32 u_score_exact_0 (
+    fa2_bf16_d4_total_to_score_32 u_score_exact (
         .total(score_fused_total),
         .carry(score_fused_carry),
         .oversize(score_fused_oversize),
@@ -288,8 +288,6 @@ module fa2_bf16_d4_fa2_ranged_lane_bf16_27_10 (
     input  wire done,
     output wire [15:0] o
 );
-    wire [26:0] step;
-    reg  [26:0] o_q;
     reg  [7:0] e_q;
     wire [7:0] value_significand;
     wire value_negative;
@@ -297,22 +295,24 @@ module fa2_bf16_d4_fa2_ranged_lane_bf16_27_10 (
     wire value_moves;
     wire [4:0] value_product_right;
     wire [4:0] value_o_right;
+    reg  [26:0] o_q;
     wire [10:0] kept;
     wire [4:0] kept_zeros;
     wire kept_negative;
     wire [20:0] product;
+    wire [26:0] step;
     wire [15:0] scale;
     reg  [15:0] result_q;
 
     always @(posedge clk) begin
-        if (update) begin
-            o_q <= step;
+        if (value_moves) begin
+            e_q <= value_x;
         end
     end
 
     always @(posedge clk) begin
-        if (value_moves) begin
-            e_q <= value_x;
+        if (update) begin
+            o_q <= step;
         end
     end
 
@@ -322,16 +322,6 @@ module fa2_bf16_d4_fa2_ranged_lane_bf16_27_10 (
         end
     end
 
-    fa2_bf16_d4_bf16_ranged_update_27_10 u_step (
-        .o(o_q),
-        .significand(value_significand),
-        .negative(value_negative),
-        .product(product[17:0]),
-        .product_right(value_product_right),
-        .o_right(value_o_right),
-        .load(load),
-        .o_next(step)
-    );
     fa2_bf16_d4_bf16_ranged_operand_27_10 u_value (
         .v(v),
         .top(e_q),
@@ -359,6 +349,16 @@ module fa2_bf16_d4_fa2_ranged_lane_bf16_27_10 (
         .e(e),
         .done(done),
         .product(product)
+    );
+    fa2_bf16_d4_bf16_ranged_update_27_10 u_step (
+        .o(o_q),
+        .significand(value_significand),
+        .negative(value_negative),
+        .product(product[17:0]),
+        .product_right(value_product_right),
+        .o_right(value_o_right),
+        .load(load),
+        .o_next(step)
     );
     fa2_bf16_d4_bf16_shared_result_27_10 u_scale (
         .product(product),
@@ -393,6 +393,35 @@ module fa2_bf16_d4_bf16_shared_result_27_10 (
     wire saturate = $signed(18'h7f7f) < $signed(rounded);
     wire [14:0] encoded = underflow ? 15'h0 : (saturate ? 15'h7f7f : rounded[14:0]);
     assign y = {(negative & left_by_1[20]), encoded};
+endmodule
+
+// o_next = load ? v : (o >> o_right) + product * 2^-product_right, rounded half away from zero.
+module fa2_bf16_d4_bf16_ranged_update_27_10 (
+    input  wire [26:0] o,
+    input  wire [7:0] significand,
+    input  wire negative,
+    input  wire [17:0] product,
+    input  wire [4:0] product_right,
+    input  wire [4:0] o_right,
+    input  wire load,
+    output wire [26:0] o_next
+);
+    wire [26:0] o_before = {27{~load}} & o;
+    wire [26:0] right_by_1 = o_right[0] ? {o_before[26], o_before[26:1]} : o_before;
+    wire [26:0] right_by_2 = o_right[1] ? {{2{o_before[26]}}, right_by_1[26:2]} : right_by_1;
+    wire [26:0] right_by_4 = o_right[2] ? {{4{o_before[26]}}, right_by_2[26:4]} : right_by_2;
+    wire [26:0] right_by_8 = o_right[3] ? {{8{o_before[26]}}, right_by_4[26:8]} : right_by_4;
+    wire [26:0] right_by_16 = o_right[4] ? {{16{o_before[26]}}, right_by_8[26:16]} : right_by_8;
+    wire [17:0] addend = load ? {1'b0, significand, 9'h0} : product[17:0];
+    /* verilator lint_off UNUSEDSIGNAL */
+    wire [25:0] shifted = {addend, 8'h0} >> product_right;
+    /* verilator lint_on UNUSEDSIGNAL */
+    wire [26:0] addend_2 = {3'h0, shifted[24:1]} ^ {27{negative}};
+    wire carry = shifted[0] ^ negative;
+    /* verilator lint_off UNUSEDSIGNAL */
+    wire [27:0] o_next_halves = {right_by_16, 1'b1} + {addend_2, carry};
+    /* verilator lint_on UNUSEDSIGNAL */
+    assign o_next = o_next_halves[27:1];
 endmodule
 
 // product = (done ? kept : significand) * m, e = {right, m}, kept being zero unless done.
@@ -471,35 +500,6 @@ module fa2_bf16_d4_bf16_ranged_operand_27_10 (
     /* verilator lint_on UNUSEDSIGNAL */
     wire [8:0] delta_sum = sum[9:1];
     assign o_right = {5{|delta_sum[8:5]}} | delta_sum[4:0];
-endmodule
-
-// o_next = load ? v : (o >> o_right) + product * 2^-product_right, rounded half away from zero.
-module fa2_bf16_d4_bf16_ranged_update_27_10 (
-    input  wire [26:0] o,
-    input  wire [7:0] significand,
-    input  wire negative,
-    input  wire [17:0] product,
-    input  wire [4:0] product_right,
-    input  wire [4:0] o_right,
-    input  wire load,
-    output wire [26:0] o_next
-);
-    wire [26:0] o_before = {27{~load}} & o;
-    wire [26:0] right_by_1 = o_right[0] ? {o_before[26], o_before[26:1]} : o_before;
-    wire [26:0] right_by_2 = o_right[1] ? {{2{o_before[26]}}, right_by_1[26:2]} : right_by_1;
-    wire [26:0] right_by_4 = o_right[2] ? {{4{o_before[26]}}, right_by_2[26:4]} : right_by_2;
-    wire [26:0] right_by_8 = o_right[3] ? {{8{o_before[26]}}, right_by_4[26:8]} : right_by_4;
-    wire [26:0] right_by_16 = o_right[4] ? {{16{o_before[26]}}, right_by_8[26:16]} : right_by_8;
-    wire [17:0] addend = load ? {1'b0, significand, 9'h0} : product[17:0];
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [25:0] shifted = {addend, 8'h0} >> product_right;
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire [26:0] addend_2 = {3'h0, shifted[24:1]} ^ {27{negative}};
-    wire carry = shifted[0] ^ negative;
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [27:0] o_next_halves = {right_by_16, 1'b1} + {addend_2, carry};
-    /* verilator lint_on UNUSEDSIGNAL */
-    assign o_next = o_next_halves[27:1];
 endmodule
 
 // The reference is the first score plus octaves that follow the exponent of l: e = 2^-(octaves + distance) <= 1,
@@ -901,7 +901,8 @@ module fa2_bf16_d4_bf16_fused_dot_product_4 (
         .c(term_c[3]),
         .oversize(term_oversize[3])
     );
-    fa2_bf16_d4_any_of_4 u_any_oversize_0 (.x(term_oversize), .any(any_oversize));
+    // Some product of the dot product is too large.
+    assign any_oversize = |term_oversize;
     fa2_bf16_d4_term_sum_4_30 u_tree_sum_0 (.x(term_x), .c(term_c), .y(tree_sum_y), .carry(tree_sum_carry));
     assign total = tree_sum_q;
     assign carry = tree_carry_q;
@@ -926,14 +927,6 @@ module fa2_bf16_d4_term_sum_4_30 (
     /* verilator lint_on UNUSEDSIGNAL */
     assign y = sum_0_to_3_halves[32:1];
     assign carry = c[3];
-endmodule
-
-// Some product of the dot product is too large.
-module fa2_bf16_d4_any_of_4 (
-    input  wire [3:0] x,
-    output wire any
-);
-    assign any = |x;
 endmodule
 
 // x + c = a * b * 2^10 rounded to an integer, half away from zero, |x + c| <= 2^29;

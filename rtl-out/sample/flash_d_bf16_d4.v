@@ -30,9 +30,9 @@ module flash_d_bf16_d4 (
     wire q_special;
     wire k_special;
     reg  control_q_special_q;
-    reg  control_expect_first_q;
     wire control_flags_next_expect_first;
     wire control_flags_invalid;
+    reg  control_expect_first_q;
     reg  control_pipe_valid_q;
     reg  control_pipe_first_q;
     reg  control_pipe_last_q;
@@ -49,7 +49,6 @@ module flash_d_bf16_d4 (
     reg  [2:0] flags_first_q;
     reg  [2:0] flags_last_q;
     reg  [2:0] flags_invalid_q;
-    wire finish;
     reg  [3:0] late_saturated_stage_q;
     wire weight_update;
     wire [14:0] weight_w;
@@ -61,13 +60,14 @@ module flash_d_bf16_d4 (
     reg  late_flags_first_q;
     reg  late_flags_last_q;
     reg  late_flags_invalid_q;
+    wire finish;
     reg  reads_v_q;
     reg  late_reads_v_stage_q;
     wire v_special;
     reg  late_v_special_stage_q;
+    reg  result_sticky_q;
     wire result_flags_next_sticky;
     wire result_flags_done;
-    reg  result_sticky_q;
     reg  result_done_q;
     reg  saturation_saturated_q;
     wire saturation_flag;
@@ -130,7 +130,7 @@ module flash_d_bf16_d4 (
     // The key after k_last (or after reset) is a first key; a key is invalid with its query.
     assign control_flags_next_expect_first = k_valid ? k_last : control_expect_first_q;
     assign control_flags_invalid = k_special | control_q_special_q;
-    flash_d_bf16_d4_bf16_fused_dot_product_4 u_score_fused_0 (
+    flash_d_bf16_d4_bf16_fused_dot_product_4 u_score_fused (
         .clk(clk),
         .q(q_q),
         .k(k),
@@ -138,7 +138,7 @@ module flash_d_bf16_d4 (
         .carry(score_fused_carry),
         .oversize(score_fused_oversize)
     );
-    flash_d_bf16_d4_total_to_score_32 u_score_exact_0 (
+    flash_d_bf16_d4_total_to_score_32 u_score_exact (
         .total(score_fused_total),
         .carry(score_fused_carry),
         .oversize(score_fused_oversize),
@@ -152,8 +152,6 @@ module flash_d_bf16_d4 (
     );
     // y = a or b.
     assign score_saturates = score_exact_saturated | score_base_2_saturated;
-    // end = valid and last.
-    assign finish = late_flags_valid_q & late_flags_last_q;
     flash_d_bf16_d4_lse_weight_m9 u_weight (
         .clk(clk),
         .rst(rst),
@@ -169,6 +167,8 @@ module flash_d_bf16_d4 (
         .threshold(weight_threshold),
         .loads(weight_loads)
     );
+    // end = valid and last.
+    assign finish = late_flags_valid_q & late_flags_last_q;
     flash_d_bf16_d4_bf16_any_special_4 u_v_special (.x(v), .any(v_special));
     flash_d_bf16_d4_flash_d_staged_ranged_lane_bf16_26_12_9_group_4 u_group_0 (
         .clk(clk),
@@ -318,38 +318,38 @@ module flash_d_bf16_d4_flash_d_staged_ranged_lane_bf16_26_12_9 (
     input  wire loads,
     output wire [15:0] o
 );
+    reg  [7:0] ahead_q;
     wire [11:0] value_fixed;
     wire [7:0] value_x;
     wire value_moves;
     wire value_rises;
     wire [4:0] value_right;
-    reg  [25:0] o_q;
-    reg  [7:0] e_q;
-    reg  [7:0] ahead_q;
     reg  [11:0] value_q;
     reg  rises_q;
     reg  [4:0] right_q;
+    reg  [7:0] e_q;
+    reg  [25:0] o_q;
     wire [25:0] align;
     wire dither_borrow;
     wire dither_up;
     wire [25:0] step;
 
     always @(posedge clk) begin
-        if (update) begin
-            o_q <= step;
+        if (value_moves) begin
+            ahead_q <= value_x;
         end
     end
 
     always @(posedge clk) begin
-        e_q <= ahead_q;
         value_q <= value_fixed;
         rises_q <= value_rises;
         right_q <= value_right;
+        e_q <= ahead_q;
     end
 
     always @(posedge clk) begin
-        if (value_moves) begin
-            ahead_q <= value_x;
+        if (update) begin
+            o_q <= step;
         end
     end
 
@@ -540,10 +540,9 @@ module flash_d_bf16_d4_lse_weight_m9 (
     reg  [25:0] score_q;
     reg  valid_q;
     reg  first_q;
-    wire [36:0] base;
-    wire [36:0] difference;
     reg  [36:0] x_q;
     reg  [25:0] previous_q;
+    wire [36:0] base;
     reg  weight_first_q;
     reg  step_q;
     reg  [16:0] budget_room_q;
@@ -557,6 +556,7 @@ module flash_d_bf16_d4_lse_weight_m9 (
     wire [16:0] argument_t;
     wire argument_negative;
     wire [19:0] tail;
+    wire [36:0] difference;
     wire [14:0] sigmoid;
     wire side;
     wire [8:0] threshold_threshold;
@@ -613,13 +613,6 @@ module flash_d_bf16_d4_lse_weight_m9 (
     wire [36:0] base_negative_x = {37{x_q[36]}} & x_q;
     wire [36:0] base_sum = {base_step[26], base_step, 9'h0} + base_negative_x;
     assign base = {37{~first_q}} & base_sum;
-    flash_d_bf16_d4_score_difference u_difference (
-        .base(base),
-        .tail(tail),
-        .grows(updates_grows),
-        .first(first_q),
-        .x_next(difference)
-    );
     flash_d_bf16_d4_budget_next u_budget_next (
         .x(x_q[36:18]),
         .room(budget_room_q),
@@ -636,10 +629,17 @@ module flash_d_bf16_d4_lse_weight_m9 (
     assign updates_grows = ~weight_first_q & budget_next_above;
     flash_d_bf16_d4_exp_argument u_argument (.x(x_q[36:6]), .t(argument_t), .negative(argument_negative));
     flash_d_bf16_d4_log2p1_tail_4 u_tail (.t(argument_t), .tail(tail));
+    flash_d_bf16_d4_score_difference u_difference (
+        .base(base),
+        .tail(tail),
+        .grows(updates_grows),
+        .first(first_q),
+        .x_next(difference)
+    );
     flash_d_bf16_d4_sigmoid_weight_m9 u_sigmoid (.t(argument_t), .first(weight_first_q), .w(sigmoid));
     // upper: the weight is above 1/2, so that 1 - w scales the old output; always for a first key.
     assign side = weight_first_q | ~argument_negative;
-    flash_d_bf16_d4_threshold_9 u_threshold_0 (.x(x_q[8:0]), .first(weight_first_q), .threshold(threshold_threshold));
+    flash_d_bf16_d4_threshold_9 u_threshold (.x(x_q[8:0]), .first(weight_first_q), .threshold(threshold_threshold));
     assign step = step_q;
     assign update = late_update_q;
     assign w = w_q;
@@ -753,6 +753,36 @@ module flash_d_bf16_d4_sigmoid_weight_m9 (
     wire [8:0] m = {rounded[9], 8'h0} | rounded[8:0];
     wire [14:0] sigmoid = {right_of_m, m};
     assign w = {15{~first}} & sigmoid;
+endmodule
+
+// x_next = base - (grows and not first ? tail : 0), L rounded half up; 0 for a first key.
+module flash_d_bf16_d4_score_difference (
+    input  wire [36:0] base,
+    input  wire [19:0] tail,
+    input  wire grows,
+    input  wire first,
+    output wire [36:0] x_next
+);
+    wire [19:0] gain = {20{(grows & ~first)}} & tail;
+    wire carry = ~gain[0];
+    wire [20:0] lower_halves = {1'b0, base[18:0], carry};
+    wire [18:0] subtrahend = ~gain[19:1];
+    wire [20:0] subtrahend_halves = {1'b0, subtrahend, carry};
+    wire [20:0] half_sum = lower_halves ^ subtrahend_halves;
+    wire [19:0] generates_1 = lower_halves[19:0] & subtrahend_halves[19:0];
+    wire [19:0] generates_2 = generates_1 | (half_sum[19:0] & {generates_1[18:0], 1'b0});
+    wire [19:0] passes_2 = half_sum[19:0] & {half_sum[18:0], 1'b0};
+    wire [19:0] generates_4 = generates_2 | (passes_2 & {generates_2[17:0], 2'h0});
+    wire [19:0] passes_4 = passes_2 & {passes_2[17:0], 2'h0};
+    wire [19:0] generates_8 = generates_4 | (passes_4 & {generates_4[15:0], 4'h0});
+    wire [19:0] passes_8 = passes_4 & {passes_4[15:0], 4'h0};
+    wire [19:0] generates_16 = generates_8 | (passes_8 & {generates_8[11:0], 8'h0});
+    wire [19:0] passes_16 = passes_8 & {passes_8[11:0], 8'h0};
+    wire [19:0] generates_32 = generates_16 | (passes_16 & {generates_16[3:0], 16'h0});
+    wire [19:0] halves = half_sum[20:1] ^ generates_32;
+    wire [17:0] upper_less_one = base[36:19] - 18'h1;
+    wire [17:0] upper = halves[19] ? base[36:19] : upper_less_one;
+    assign x_next = {upper, halves[18:0]};
 endmodule
 
 // tail = log2(1 + 2^-t), 4 PWL segments per octave of 2^-t.
@@ -907,36 +937,6 @@ module flash_d_bf16_d4_budget_next (
     assign closed_next = ~(|room_next[16:2]);
 endmodule
 
-// x_next = base - (grows and not first ? tail : 0), L rounded half up; 0 for a first key.
-module flash_d_bf16_d4_score_difference (
-    input  wire [36:0] base,
-    input  wire [19:0] tail,
-    input  wire grows,
-    input  wire first,
-    output wire [36:0] x_next
-);
-    wire [19:0] gain = {20{(grows & ~first)}} & tail;
-    wire carry = ~gain[0];
-    wire [20:0] lower_halves = {1'b0, base[18:0], carry};
-    wire [18:0] subtrahend = ~gain[19:1];
-    wire [20:0] subtrahend_halves = {1'b0, subtrahend, carry};
-    wire [20:0] half_sum = lower_halves ^ subtrahend_halves;
-    wire [19:0] generates_1 = lower_halves[19:0] & subtrahend_halves[19:0];
-    wire [19:0] generates_2 = generates_1 | (half_sum[19:0] & {generates_1[18:0], 1'b0});
-    wire [19:0] passes_2 = half_sum[19:0] & {half_sum[18:0], 1'b0};
-    wire [19:0] generates_4 = generates_2 | (passes_2 & {generates_2[17:0], 2'h0});
-    wire [19:0] passes_4 = passes_2 & {passes_2[17:0], 2'h0};
-    wire [19:0] generates_8 = generates_4 | (passes_4 & {generates_4[15:0], 4'h0});
-    wire [19:0] passes_8 = passes_4 & {passes_4[15:0], 4'h0};
-    wire [19:0] generates_16 = generates_8 | (passes_8 & {generates_8[11:0], 8'h0});
-    wire [19:0] passes_16 = passes_8 & {passes_8[11:0], 8'h0};
-    wire [19:0] generates_32 = generates_16 | (passes_16 & {generates_16[3:0], 16'h0});
-    wire [19:0] halves = half_sum[20:1] ^ generates_32;
-    wire [17:0] upper_less_one = base[36:19] - 18'h1;
-    wire [17:0] upper = halves[19] ? base[36:19] : upper_less_one;
-    assign x_next = {upper, halves[18:0]};
-endmodule
-
 // score = natural * log2(e), 16 integer and 9 fraction bits, rounded half up, saturating.
 module flash_d_bf16_d4_score_base_2_26 (
     input  wire [27:0] natural,
@@ -1023,7 +1023,8 @@ module flash_d_bf16_d4_bf16_fused_dot_product_4 (
         .c(term_c[3]),
         .oversize(term_oversize[3])
     );
-    flash_d_bf16_d4_any_of_4 u_any_oversize_0 (.x(term_oversize), .any(any_oversize));
+    // Some product of the dot product is too large.
+    assign any_oversize = |term_oversize;
     flash_d_bf16_d4_term_sum_4_30 u_tree_sum_0 (.x(term_x), .c(term_c), .y(tree_sum_y), .carry(tree_sum_carry));
     assign total = tree_sum_q;
     assign carry = tree_carry_q;
@@ -1048,14 +1049,6 @@ module flash_d_bf16_d4_term_sum_4_30 (
     /* verilator lint_on UNUSEDSIGNAL */
     assign y = sum_0_to_3_halves[32:1];
     assign carry = c[3];
-endmodule
-
-// Some product of the dot product is too large.
-module flash_d_bf16_d4_any_of_4 (
-    input  wire [3:0] x,
-    output wire any
-);
-    assign any = |x;
 endmodule
 
 // x + c = a * b * 2^10 rounded to an integer, half away from zero, |x + c| <= 2^29;

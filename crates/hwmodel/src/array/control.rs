@@ -101,7 +101,6 @@ pub fn array_control(around: &mut Module, queries: usize, q: [Wire; 2], k: [Wire
         m.clock();
         m.reset();
         let [q_valid, q_last] = m.input_each([("q_valid", q[0]), ("q_last", q[1])]);
-        m.reserve_ports(&["q_ready"]);
         let [k_valid, k_last] = m.input_each([("k_valid", k[0]), ("k_last", k[1])]);
 
         let flags = |m: &mut Module, name: &str, count| -> Vec<Wire> {

@@ -63,7 +63,7 @@ impl QueryResult {
             flags: m.inputs(&name("flags"), &self.flags),
             state: m.inputs(&name("state"), &self.state),
             scalars: (self.scalars.iter().enumerate())
-                .map(|(i, &scalar)| m.inputs(&name(&format!("scalar_{i}")), &[scalar])[0])
+                .map(|(i, &scalar)| m.input(&name(&format!("scalar_{i}")), scalar))
                 .collect(),
         }
     }
@@ -75,7 +75,7 @@ impl QueryResult {
             flags: m.outputs("flags", &self.flags),
             state: m.outputs("state", &self.state),
             scalars: (self.scalars.iter().enumerate())
-                .map(|(i, &scalar)| m.outputs(&format!("scalar_{i}"), &[scalar])[0])
+                .map(|(i, &scalar)| m.output(&format!("scalar_{i}"), scalar))
                 .collect(),
         }
     }

@@ -10,7 +10,7 @@ use super::shadow::{Query, query_shadow};
 use super::window::{KeyWindow, StateMaskFunction, key_counter, key_window};
 use crate::attention::masks::UnmaskedFunction;
 use crate::attention::port_result::PortResult;
-use crate::attention::ports::{CoreInputs, CoreOutputs, OpenInputs};
+use crate::attention::ports::{CoreInputs, CoreOutputs, OpenInputs, contract_order};
 use crate::catalogue::{at_port, core_at_port};
 use crate::rtl::{Circuit, Module, Name, Number, Role, Stage, Tag, Wire, Wires};
 use flashd_spec::config::{ArrayConfig, ConfigError, Design};
@@ -139,15 +139,16 @@ pub fn array(
                 o_invalid: m.optional_output("o_invalid", o_invalid).unwrap_or(results.low),
                 o_saturated: m.optional_output("o_saturated", o_saturated),
                 o_empty: m.optional_output("o_empty", o_empty),
-                o_overflow: o_overflow.map(|overflow| m.output("o_overflow", overflow)),
+                o_overflow: m.optional_output("o_overflow", o_overflow),
                 state_ren: m.optional_output("state_ren", state_ren),
                 v_state: m.optional_output("v_state", v_state),
                 state_scalars: (config.core.state_scalars().iter().zip(&results.first.scalars))
-                    .map(|(name, &wire)| m.outputs(&format!("o_{name}"), &[wire])[0])
+                    .map(|(name, &wire)| m.output(&format!("o_{name}"), wire))
                     .collect(),
                 o_state: if k_state.is_some() { m.outputs("o_state", &o_state) } else { Vec::new() },
             },
         };
+        m.order_ports(contract_order);
         show_ports(m, k_mask.is_some());
         outputs
     })
@@ -180,7 +181,6 @@ fn key_masks(
     // every block, so it sees every key of the block.
     let is_state = state.map(|(state, _)| state);
     let index = key_counter(m, config.key_index_bits(), control.key[0], k_last, is_state);
-    m.reserve_alternate(&["window", "mask"]);
     let windows = control.take_query.iter().zip(waiting);
     let windows =
         windows.map(|(&load, query)| KeyWindow { load, limits: query.limits.clone(), index, k_mask });
@@ -218,11 +218,10 @@ fn front(
 ) -> Front {
     let holds = config.core.design() == Design::Fa2 && config.queries > 1;
     let results = results(m, cores, holds);
-    m.reserve(&["pick", "more"]);
     let index = m.state("index_q", config.index_bits());
     let more = match results.second {
         Some([own, behind]) => {
-            m.call(("more", 0), SelectFunction { width: 1 }, [cores[0].o_valid, own, behind])[0]
+            m.call("more", SelectFunction { width: 1 }, [cores[0].o_valid, own, behind])[0]
         }
         None => results.low,
     };
@@ -281,7 +280,6 @@ fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
     let take = own[0].valid;
     let followers = &own[1..];
     // The last place has no successor: it reads invalid results, of any data.
-    m.reserve(&["kept"]);
     let mut behind: Vec<QueryResult> =
         followers.iter().skip(1).map(|own| own.map(&mut |wire| m.later(wire.width()))).collect();
     behind.extend(followers.last().map(|own| QueryResult {
@@ -299,7 +297,7 @@ fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
     }
     match kept.first() {
         Some(behind) => Results {
-            first: result_select(m, ("front", 0), take, &own[0], behind),
+            first: result_select(m, "front", take, &own[0], behind),
             second: Some([own[1].valid, kept.get(1).map_or(low, |second| second.valid)]),
             low,
         },

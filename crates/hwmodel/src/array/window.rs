@@ -54,7 +54,7 @@ function! {
 /// last of its block and, with partial results, `k_state` that it is a restore, which does not count.
 pub fn key_counter(around: &mut Module, bits: u32, taken: Wire, k_last: Wire, k_state: Option<Wire>) -> Wire {
     let tag = Tag::module(format!("key_counter_{bits}"), "Place of a key in its block.");
-    around.part(("counter", 0), tag.dissolved(), |m| {
+    around.part("counter", tag.dissolved(), |m| {
         m.clock();
         m.reset();
         let [taken, k_last] = m.input_each([("taken", taken), ("k_last", k_last)]);

@@ -60,29 +60,26 @@ pub fn key_control(
         let k_state = m.optional_input("k_state", k_state);
 
         let q_special = m.register_if("q_special_q", q_valid, q_special);
-        m.reserve(&["expect_first_q"]);
         let expect_first = m.later(1);
         // `seen`: there is a step and it is not masked. `next_first`: the key after this one is a first one.
-        let seen =
-            k_mask.map_or(k_valid, |mask| m.call(("seen", 0), UnmaskedFunction {}, [k_valid, mask])[0]);
+        let seen = k_mask.map_or(k_valid, |mask| m.call("seen", UnmaskedFunction {}, [k_valid, mask])[0]);
         let next_first = match k_mask {
-            Some(mask) => m.call(("next_first", 0), NextFirstFunction {}, [k_last, mask, expect_first])[0],
+            Some(mask) => m.call("next_first", NextFirstFunction {}, [k_last, mask, expect_first])[0],
             None => k_last,
         };
-        m.reserve(&["flags", "invalid_seen", "pipe", "live_q"]);
         // A restore is a first step, wherever in the query it comes. The key of its cycle does not count.
         let mut entering_first = expect_first;
         let mut key_special = k_special;
         let state = k_state.map(|k_state| {
-            let [state_step] = m.call(("state_step", 0), StateStepFunction {}, [seen, k_state]);
-            entering_first = m.call(("starts", 0), FlagOrFunction {}, [expect_first, state_step])[0];
-            key_special = m.call(("key_special", 0), UnmaskedFunction {}, [k_special, k_state])[0];
+            let [state_step] = m.call("state_step", StateStepFunction {}, [seen, k_state]);
+            entering_first = m.call("starts", FlagOrFunction {}, [expect_first, state_step])[0];
+            key_special = m.call("key_special", UnmaskedFunction {}, [k_special, k_state])[0];
             let mut way = vec![state_step];
             for i in 0..stages {
                 way.push(m.register_reset(("state_q", i), 0, way[i]));
             }
             let (next, now) = (way[stages.saturating_sub(1)], way[stages]);
-            (m.outputs("state_next", &[next])[0], m.outputs("state", &[now])[0])
+            (m.output("state_next", next), m.output("state", now))
         });
         let flags = [k_valid, next_first, expect_first, key_special, q_special];
         let [next_expect_first, key_invalid] = m.call("flags", KeyFlagsFunction {}, flags);
@@ -93,7 +90,7 @@ pub fn key_control(
         m.show(key_invalid, "q or k is Inf or NaN");
         // Inf and NaN do not count at a masked key, neither in the key nor in q.
         let key_invalid = match k_mask {
-            Some(mask) => m.call(("invalid_seen", 0), UnmaskedFunction {}, [key_invalid, mask])[0],
+            Some(mask) => m.call("invalid_seen", UnmaskedFunction {}, [key_invalid, mask])[0],
             None => key_invalid,
         };
         let entering = Flags { valid: k_valid, first: entering_first, last: k_last, invalid: key_invalid };

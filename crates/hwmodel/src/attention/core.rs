@@ -1,13 +1,13 @@
 //! A core of any kind: score unit, scalar path and lanes, with the flags that accompany a step.
 
 use super::any_flag::AnyFlag;
-use super::control::key_control;
+use super::control::{KeyOutputs, key_control};
 use super::delay::delay;
 use super::flags::{Flags, flag_pipe, show_flags};
 use super::group::{FlagOrFunction, GroupInputs, GroupOutputs, LANES_PER_GROUP, LaneKind, group};
 use super::masks::{EmptyQueryFunction, QueryEndsFunction, UnmaskedFunction};
 use super::port_result::{PortResult, Scaling};
-use super::ports::{CoreInputs, CoreOutputs};
+use super::ports::{CoreInputs, CoreOutputs, contract_order};
 use super::results::{
     EndOfQueryFunction, overflow_control, result_control, saturated_keys, saturation_control,
 };
@@ -79,190 +79,258 @@ pub fn core(
     };
     around.part(name, Tag::module(module, kind.doc), |m| {
         let ports = inputs.enter(m, config);
-        let CoreInputs { q, q_valid, v_exponent, k, k_valid, k_last, k_mask, k_bias, k_state, v, .. } = ports;
-        let early = usize::from(kind.early_value);
         let late = n.value_latency as usize - 1;
+        let parts = Parts { kind, lanes, config, n, at_port, early: usize::from(kind.early_value), late };
+        let step = parts.scored(m, &ports);
+        let path = parts.scalar_path(m, &step, &ports);
+        let read = parts.value(m, &path, &ports);
+        let groups = parts.groups(m, &path, &read, &ports);
+        let of_groups = |wires: fn(&GroupOutputs) -> &[Wire]| {
+            groups.iter().flat_map(wires).copied().collect::<Vec<Wire>>()
+        };
 
-        // From the ports to the score stage.
-        let q_q = m.registers_if("q_q", q_valid, &q);
+        let scaling = at_port.filter(|at_port| at_port.scales).map(|_| {
+            let (finish, scale) = (path.lanes["finish"], path.lanes["e"]);
+            let done = m.register_reset("ended_q", 0, finish);
+            let scale = m.register_if("scale_q", finish, scale);
+            Scaling { done: m.output("o_done", done), scale: m.output("o_scale", scale) }
+        });
+        let o_overflow = ports.v_exponent.map(|_| {
+            let outside: Vec<Wire> = groups.iter().filter_map(|group| group.outside).collect();
+            let any =
+                AnyFlag { count: outside.len(), doc: "Some lane's value has an exponent above the largest." };
+            let any = m.leaf("any_outside", any, &outside)[0];
+            let any = delay(m, "any_outside_q", any, parts.early);
+            overflow_control(m, path.flags, read.counted, any)
+        });
+        let (done, invalid) = result_control(m, path.flags, read.counted, read.special);
+        let o_saturated = path.saturated.map(|saturated| saturation_control(m, path.flags, saturated));
+        if at_port.is_none() {
+            m.number_each(&of_groups(|group| &group.o), Float(n.formats.o));
+        }
+        let outputs = CoreOutputs {
+            state_ren: m.optional_output("state_ren", step.control.state.map(|(state_ren, _)| state_ren)),
+            v_state: m.optional_output("v_state", read.v_state),
+            v_step: m.output("v_step", path.step),
+            v_ren: m.output("v_ren", path.reads),
+            o: m.outputs("o", &of_groups(|group| &group.o)),
+            scaling,
+            o_valid: m.output("o_valid", done),
+            o_invalid: m.output("o_invalid", invalid),
+            o_saturated: m.optional_output("o_saturated", o_saturated),
+            o_empty: m.optional_output("o_empty", read.o_empty),
+            o_overflow: m.optional_output("o_overflow", o_overflow),
+            state_scalars: (config.state_scalars().iter().zip(&path.state_scalars))
+                .map(|(name, &wire)| m.output(&format!("o_{name}"), wire))
+                .collect(),
+            o_state: match ports.k_state {
+                Some(_) if at_port.is_none() => m.outputs("o_state", &of_groups(|group| &group.o_state)),
+                _ => Vec::new(),
+            },
+        };
+        m.order_ports(contract_order);
+        show_outputs(m, kind, &outputs);
+        outputs
+    })
+}
+
+/// The units of a core, and the cycles that its value comes later.
+struct Parts<'a> {
+    kind: &'a CoreKind,
+    lanes: &'a LaneKind,
+    config: &'a CoreConfig,
+    n: &'a Arc<Numerics>,
+    at_port: Option<&'a PortResult>,
+    /// 1 if the core requests the value a cycle earlier.
+    early: usize,
+    /// Cycles beyond the first from the request of a value to the value.
+    late: usize,
+}
+
+/// A step at the score stage.
+struct Step {
+    control: KeyOutputs,
+    score: Scored,
+    /// A step is present and not masked.
+    valid: Wire,
+}
+
+/// A step at the lanes.
+struct Path {
+    /// The scalars for the groups.
+    lanes: Signals,
+    /// The flags of the step.
+    flags: Flags,
+    /// The scalar path learns of the query's end.
+    end: Option<Wire>,
+    /// The outputs `v_step` and `v_ren`.
+    step: Wire,
+    reads: Wire,
+    /// The score of the step's key saturated.
+    saturated: Option<Wire>,
+    state_scalars: Vec<Wire>,
+    /// The step is a restore, at the score stage.
+    restores: Option<Wire>,
+}
+
+/// The value of a step.
+struct Value {
+    /// Elements, multiplied by their scales.
+    v: Vec<Wire>,
+    /// One of them is Inf or NaN.
+    special: Wire,
+    /// The step has read a value.
+    counted: Wire,
+    /// With masks: the query that ends has not seen a key; with the lanes, and with the result.
+    empty: Option<Wire>,
+    o_empty: Option<Wire>,
+    /// With masks, for lanes that show a result in every cycle: a query ends.
+    ends_query: Option<Wire>,
+    /// With partial results: the step reads accumulators, and loads them.
+    v_state: Option<Wire>,
+    restore: Option<Wire>,
+}
+
+impl Parts<'_> {
+    /// From the ports to the score: `s = q . k`, its cap, its bias.
+    fn scored(&self, m: &mut Module, ports: &CoreInputs) -> Step {
+        let Parts { config, n, .. } = *self;
+        let CoreInputs { q, q_valid, k, k_valid, k_last, .. } = ports;
+        let q_q = m.registers_if("q_q", *q_valid, q);
         let (formats, scales) = (n.encodings.formats, n.encodings.scales);
-        show_inputs(m, formats, [&q, &q_q, &k].map(|words| &words[..config.d]), v_exponent);
+        show_inputs(m, formats, [q, &q_q, k].map(|words| &words[..config.d]), ports.v_exponent);
         let q_operand = Operand { format: formats.q, d: config.d, scale: scales.q };
         let k_operand = Operand { format: formats.k, d: config.d, scale: scales.k };
-        let v_operand = Operand { format: formats.v, d: config.dv(), scale: scales.v };
-        let q_special = q_operand.any_special(m, "q_special", &q);
-        let k_special = k_operand.any_special(m, "k_special", &k);
-        let bias = k_bias.first().map(|&k_bias| key_bias(m, n, k_bias, k_special));
+        let q_special = q_operand.any_special(m, "q_special", q);
+        let k_special = k_operand.any_special(m, "k_special", k);
+        let bias = ports.k_bias.first().map(|&k_bias| key_bias(m, n, k_bias, k_special));
         let k_special = bias.as_ref().map_or(k_special, |(_, special)| *special);
         let keys = [
-            ("q_valid", q_valid),
+            ("q_valid", *q_valid),
             ("q_special", q_special),
-            ("k_valid", k_valid),
-            ("k_last", k_last),
+            ("k_valid", *k_valid),
+            ("k_last", *k_last),
             ("k_special", k_special),
         ];
         let stages = [score_stage(n), dot_stages(n.tree_levels)].map(|stages| stages as usize);
-        let control = key_control(m, stages, keys, k_mask, k_state);
+        let control = key_control(m, stages, keys, ports.k_mask, ports.k_state);
         show_flags(m, 0, control.flags);
         m.stage(if n.softcap.is_some() { Stage::UncappedScore } else { Stage::Score(0) });
-        let score = (kind.score)(m, n, config.d, &q_q, &k);
+        let score = (self.kind.score)(m, n, config.d, &q_q, k);
         m.stage(Stage::Score(0));
         let score = match &n.softcap {
             Some(table) => capped_score(m, table, score),
             None => score,
         };
-        let Scored { score, saturated } = match bias {
+        let score = match bias {
             Some((bias, _)) => biased_score(m, n, score, &bias),
             None => score,
         };
         let valid = control.live.unwrap_or(control.flags.valid);
-        m.watch_each([(Quantity::Valid, valid), (Quantity::Score, score)]);
+        m.watch_each([(Quantity::Valid, valid), (Quantity::Score, score.score)]);
+        Step { control, score, valid }
+    }
 
-        // The scalar path.
-        let (flags, valid_before) =
-            flag_pipe(m, "flags", control.flags, SCORE_TO_VALUE as usize, |m, after, flags| {
-                show_flags(m, after, flags);
-            });
+    /// From the score to the scalars of the lanes, and the flags with them.
+    fn scalar_path(&self, m: &mut Module, step: &Step, ports: &CoreInputs) -> Path {
+        let Parts { kind, n, late, .. } = *self;
+        let (valid, to_value) = (step.valid, SCORE_TO_VALUE as usize);
+        let (flags, valid_before) = flag_pipe(m, "flags", step.control.flags, to_value, show_flags);
         let end_of = |m: &mut Module, flags: Flags| {
             m.call("finish", EndOfQueryFunction {}, [flags.valid, flags.last])[0]
         };
-        m.reserve(&["finish"]);
         let end = kind.scalar_path_ends.then(|| end_of(m, flags));
-        let state = control.state.map(|(_, now)| now);
-        let saturated = saturated.map(|saturated| {
-            let keys = saturated_keys(m, saturated, k_mask.map(|_| valid), state);
-            delay(m, "late_saturated", keys, SCORE_TO_VALUE as usize + late + 1)
+        let state = step.control.state.map(|(_, now)| now);
+        let saturated = step.score.saturated.map(|saturated| {
+            let keys = saturated_keys(m, saturated, ports.k_mask.map(|_| valid), state);
+            delay(m, "late_saturated", keys, to_value + late + 1)
         });
-        let (first, state_scalars) = (control.flags.first, &ports.state_scalars);
-        let path = ScalarInputs { score, valid, first, state, state_scalars, finish: end };
+        let (first, state_scalars) = (step.control.flags.first, &ports.state_scalars);
+        let path = ScalarInputs { score: step.score.score, valid, first, state, state_scalars, finish: end };
         let path = (kind.scalar_path)(m, n, &path);
-        let mut scalars: Signals =
+        let mut lanes: Signals =
             path.lanes.iter().map(|(name, wire)| (name, delay(m, name, wire, late))).collect();
-        m.reserve(&["finish_q"]);
         let value_flags = flag_pipe(m, "value_flags", flags, late, |_, _, _| ()).0;
         // The value comes after the stage that requests it.
         let waits = late > 0 && kind.weight_after < SCORE_TO_VALUE;
         show_flags(m, 3, if waits { value_flags } else { flags });
-        let step = match k_mask {
+        let step = match ports.k_mask {
             Some(_) => {
                 let valid = if kind.early_value { valid_before } else { flags.valid };
-                m.call(("steps", 0), FlagOrFunction {}, [path.step, valid])[0]
+                m.call("steps", FlagOrFunction {}, [path.step, valid])[0]
             }
             None => path.step,
         };
-        let late_flags = flag_pipe(m, "late_flags", value_flags, 1, |_, _, _| ()).0;
-        show_flags(m, 4, late_flags);
-        if kind.scalar_path_ends || lanes.finish.is_some() {
-            let (end, cycles) = end.map_or_else(|| (end_of(m, late_flags), 0), |end| (end, late));
-            scalars.set("finish", delay(m, "finish_q", end, cycles));
+        let flags = flag_pipe(m, "late_flags", value_flags, 1, |_, _, _| ()).0;
+        show_flags(m, 4, flags);
+        if kind.scalar_path_ends || self.lanes.finish.is_some() {
+            let (end, cycles) = end.map_or_else(|| (end_of(m, flags), 0), |end| (end, late));
+            lanes.set("finish", delay(m, "finish_q", end, cycles));
         }
+        if let (Some(exponent), Some(result)) = (ports.v_exponent, kind.result_exponent) {
+            let exponent = m.register_if("v_exponent_q", ports.q_valid, exponent);
+            // The registers in the groups add the last cycle to both delays.
+            let stages = (score_stage(n) + SCORE_TO_VALUE) as usize + late - self.early;
+            let exponent = delay(m, "value_exponent", exponent, stages);
+            lanes.set("x", exponent);
+            lanes.set("result_x", delay(m, "result_exponent", exponent, result));
+        }
+        let state_scalars = (path.state_scalars.iter().zip(kind.state_after))
+            .map(|(&wire, &(name, after))| delay(m, name, wire, after + late))
+            .collect();
+        Path { lanes, flags, end, step, reads: path.reads, saturated, state_scalars, restores: state }
+    }
 
-        // Whether the step has read a value, and whether that was Inf or NaN.
+    /// Whether the step has read a value, whether that was Inf or NaN, and whether it was a state.
+    fn value(&self, m: &mut Module, path: &Path, ports: &CoreInputs) -> Value {
+        let Parts { kind, config, n, early, late, .. } = *self;
         let read = m.register_reset("reads_v_q", 0, path.reads);
         let reads_v = delay(m, "late_reads_v", read, early + late);
         let (wire, after) = if kind.scalar_path_ends { (read, 3) } else { (reads_v, 4) };
         m.stage(Stage::Score(after));
         m.show(wire, "v was read");
         m.stage(Stage::Score(4 - early));
-        m.signals(&v[..config.dv()], Float(formats.v), "v[#]");
-        let Flags { valid, first, last, .. } = late_flags;
-        let empty =
-            k_mask.map(|_| m.call(("empty", 0), EmptyQueryFunction {}, [valid, first, last, reads_v])[0]);
-        let blanks = k_mask.is_some() && lanes.finish.is_none() && at_port.is_none();
-        let ends_query = blanks.then(|| m.call(("blank_end", 0), QueryEndsFunction {}, [valid, last])[0]);
-        let o_empty = empty.map(|empty| m.register(("empty_q", 0), empty));
-        let v_special = v_operand.any_special(m, "v_special", &v);
-        let v_special = delay(m, "late_v_special", v_special, early);
-
-        // The lanes.
-        let v = v_operand.products(m, ("v_scaled", 0), &v);
-        if let (Some(exponent), Some(result)) = (v_exponent, kind.result_exponent) {
-            let exponent = m.register_if("v_exponent_q", q_valid, exponent);
-            // The registers in the groups add the last cycle to both delays.
-            let stages = (score_stage(n) + SCORE_TO_VALUE) as usize + late - early;
-            let exponent = delay(m, "value_exponent", exponent, stages);
-            scalars.set("x", exponent);
-            scalars.set("result_x", delay(m, "result_exponent", exponent, result));
-        }
-        m.reserve(&["group", "outside_q", "any_outside", "any_outside_q", "overflow", "result"]);
-        let mut counted = reads_v;
-        // Three flags of a restore: the core needs its scalars in the next cycle, requests its accumulators, and loads
-        // them.
-        let requests = control.state.map(|(state_ren, state_now)| {
-            let v_state = delay(m, ("value_state", 0), state_now, SCORE_TO_VALUE as usize - early);
-            let late_state = delay(m, ("late_state", 0), v_state, 1 + early + late);
+        let (formats, scales) = (n.encodings.formats, n.encodings.scales);
+        m.signals(&ports.v[..config.dv()], Float(formats.v), "v[#]");
+        let Flags { valid, first, last, .. } = path.flags;
+        let masks = ports.k_mask.is_some();
+        let empty = masks.then(|| m.call("empty", EmptyQueryFunction {}, [valid, first, last, reads_v])[0]);
+        let blanks = masks && self.lanes.finish.is_none() && self.at_port.is_none();
+        let ends_query = blanks.then(|| m.call("blank_end", QueryEndsFunction {}, [valid, last])[0]);
+        let o_empty = empty.map(|empty| m.register("empty_q", empty));
+        let operand = Operand { format: formats.v, d: config.dv(), scale: scales.v };
+        let special = operand.any_special(m, "v_special", &ports.v);
+        let special = delay(m, "late_v_special", special, early);
+        let v = operand.products(m, "v_scaled", &ports.v);
+        let v_state =
+            path.restores.map(|restores| delay(m, "value_state", restores, SCORE_TO_VALUE as usize - early));
+        let counted = v_state.map_or(reads_v, |v_state| {
             // During a restore the value port carries state.
-            counted = m.call(("value_read", 0), UnmaskedFunction {}, [reads_v, late_state])[0];
-            let restore = delay(m, ("restore", 0), v_state, kind.restore_after + late);
-            [state_ren, v_state, restore]
+            let late_state = delay(m, "late_state", v_state, 1 + early + late);
+            m.call("value_read", UnmaskedFunction {}, [reads_v, late_state])[0]
         });
-        let state_scalars: Vec<Wire> = (path.state_scalars.iter().zip(kind.state_after))
-            .map(|(&wire, &(name, after))| delay(m, (name, 0), wire, after + late))
-            .collect();
-        let [state_ren, v_state, restore] = [0, 1, 2].map(|i| requests.map(|requests| requests[i]));
-        let groups = v.chunks(LANES_PER_GROUP).enumerate().map(|(g, v)| GroupInputs {
-            scalars: scalars.clone(),
+        let restore = v_state.map(|v_state| delay(m, "restore", v_state, kind.restore_after + late));
+        Value { v, special, counted, empty, o_empty, ends_query, v_state, restore }
+    }
+
+    /// The lanes in groups: `o <- o + w (v - o)`, or FA2's.
+    fn groups(&self, m: &mut Module, path: &Path, value: &Value, ports: &CoreInputs) -> Vec<GroupOutputs> {
+        let groups = value.v.chunks(LANES_PER_GROUP).enumerate().map(|(g, v)| GroupInputs {
+            scalars: path.lanes.clone(),
             // The port of an array shows the zeros of a query without keys.
-            empty: empty.filter(|_| at_port.is_none()),
-            ends_query,
+            empty: value.empty.filter(|_| self.at_port.is_none()),
+            ends_query: value.ends_query,
             v: v.to_vec(),
-            restore: restore
+            restore: (value.restore)
                 .map(|restore| (restore, ports.state_o[g * LANES_PER_GROUP..][..v.len()].to_vec())),
         });
-        let groups: Vec<GroupOutputs> =
-            m.each("group", groups, |m, name, inputs| group(m, name, n, lanes, inputs));
-        if let Some(end) = end {
+        let groups = m.each("group", groups, |m, name, inputs| group(m, name, self.n, self.lanes, inputs));
+        if let Some(end) = path.end {
             m.stage(Stage::Score(3));
             m.show(end, "l is final");
         }
-        let of_groups = |wires: fn(&GroupOutputs) -> &[Wire]| {
-            groups.iter().flat_map(wires).copied().collect::<Vec<Wire>>()
-        };
-
-        let scaling = at_port.filter(|at_port| at_port.scales).map(|_| {
-            let (finish, scale) = (scalars["finish"], scalars["e"]);
-            let done = m.register_reset("ended_q", 0, finish);
-            let scale = m.register_if("scale_q", finish, scale);
-            Scaling { done: m.output("o_done", done), scale: m.output("o_scale", scale) }
-        });
-
-        // The result's flags.
-        let o_overflow = v_exponent.map(|_| {
-            let outside: Vec<Wire> = groups.iter().filter_map(|group| group.outside).collect();
-            let any =
-                AnyFlag { count: outside.len(), doc: "Some lane's value has an exponent above the largest." };
-            let any = m.leaf("any_outside", any, &outside)[0];
-            let any = delay(m, "any_outside_q", any, early);
-            overflow_control(m, late_flags, counted, any)
-        });
-        let (done, invalid) = result_control(m, late_flags, counted, v_special);
-        let o_saturated = saturated.map(|saturated| saturation_control(m, late_flags, saturated));
-        if at_port.is_none() {
-            m.number_each(&of_groups(|group| &group.o), Float(n.formats.o));
-        }
-        let outputs = CoreOutputs {
-            state_ren: m.optional_output("state_ren", state_ren),
-            v_state: m.optional_output("v_state", v_state),
-            v_step: m.output("v_step", step),
-            v_ren: m.output("v_ren", path.reads),
-            o: m.outputs("o", &of_groups(|group| &group.o)),
-            scaling,
-            o_valid: m.output("o_valid", done),
-            o_invalid: m.output("o_invalid", invalid),
-            o_saturated: o_saturated.map(|saturated| m.output("o_saturated", saturated)),
-            o_empty: m.optional_output("o_empty", o_empty),
-            o_overflow: o_overflow.map(|overflow| m.output("o_overflow", overflow)),
-            state_scalars: (config.state_scalars().iter().zip(state_scalars))
-                .map(|(name, wire)| m.outputs(&format!("o_{name}"), &[wire])[0])
-                .collect(),
-            o_state: match k_state {
-                Some(_) if at_port.is_none() => m.outputs("o_state", &of_groups(|group| &group.o_state)),
-                _ => Vec::new(),
-            },
-        };
-        show_outputs(m, kind, &outputs);
-        outputs
-    })
+        groups
+    }
 }
 
 /// Signals of a query and a key: the query at the port and in its register, and the key.

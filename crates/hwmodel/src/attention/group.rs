@@ -213,7 +213,6 @@ pub fn group(
         let empty = m.optional_input("empty", inputs.empty);
         let ends_query = m.optional_input("ends_query", inputs.ends_query);
         let v = m.inputs("v", &inputs.v);
-        m.reserve_ports(&["o", "outside"]);
         if let Some(factor) = kind.factor {
             for ((_, w), _) in words.iter_mut().filter(|((name, _), _)| *name == "w") {
                 *w = factor(m, n, *w);
@@ -236,19 +235,18 @@ pub fn group(
         if let Some((finish, lane)) = finish {
             let done = match empty {
                 Some(empty) => {
-                    let rest = m.register(("rest_q", 0), empty);
-                    m.call(("shows", 0), UnmaskedFunction {}, [finish, rest])[0]
+                    let rest = m.register("rest_q", empty);
+                    m.call("shows", UnmaskedFunction {}, [finish, rest])[0]
                 }
                 None => finish,
             };
             scalars.set(lane, done);
         }
         let restore = inputs.restore.as_ref().map(|(restore, state_o)| {
-            let restore = m.inputs("restore", &[*restore])[0];
+            let restore = m.input("restore", *restore);
             (restore, m.inputs("state_o", state_o))
         });
-        m.reserve(&["lane"]);
-        let restore = restore.map(|(restore, state_o)| (m.register(("restore_q", 0), restore), state_o));
+        let restore = restore.map(|(restore, state_o)| (m.register("restore_q", restore), state_o));
         let lanes_in = v.iter().enumerate().map(|(i, &v)| {
             let restore = restore.as_ref().map(|(restore, state_o)| (*restore, state_o[i]));
             LaneInputs { v, scalars: scalars.clone(), restore }
@@ -259,7 +257,7 @@ pub fn group(
         let o_state = if states.is_empty() { states } else { m.outputs("o_state", &states) };
         let mut o: Vec<Wire> = outputs.iter().map(|lane| lane.o).collect();
         if let (Some(ends), Some(empty)) = (ends_query, empty) {
-            let blank = m.register_if(("blank_q", 0), ends, empty);
+            let blank = m.register_if("blank_q", ends, empty);
             o = blanked(m, &o, blank);
         }
         let outside = free.iter().any(|(name, _)| *name == "x").then(|| {

@@ -98,8 +98,8 @@ pub(crate) fn accumulate(
     let next = restored(m, next, restore);
     m.next(o, next);
     restore.map(|_| {
-        let state = done.map_or(o, |done| m.register_if(("state_q", 0), done, o));
-        m.outputs("o_state", &[state])[0]
+        let state = done.map_or(o, |done| m.register_if("state_q", done, o));
+        m.output("o_state", state)
     })
 }
 

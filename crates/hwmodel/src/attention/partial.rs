@@ -38,7 +38,7 @@ function! {
 
 /// Declares the ports of a part through which a restore sets a state register: a flag `restore`, and the value `name`.
 pub fn restore_ports(m: &mut Module, name: &str, restore: Option<(Wire, Wire)>) -> Option<(Wire, Wire)> {
-    restore.map(|(restore, state)| (m.inputs("restore", &[restore])[0], m.inputs(name, &[state])[0]))
+    restore.map(|(restore, state)| (m.input("restore", restore), m.input(name, state)))
 }
 
 /// The next value of a state register: `x`, or on a restore the value of the partial result. `restore` is the flag and
@@ -46,7 +46,7 @@ pub fn restore_ports(m: &mut Module, name: &str, restore: Option<(Wire, Wire)>) 
 pub fn restored(m: &mut Module, x: Wire, restore: Option<(Wire, Wire)>) -> Wire {
     match restore {
         Some((restore, state)) => {
-            m.call(("restored", 0), RestoreFunction { width: x.width() }, [x, state, restore])[0]
+            m.call("restored", RestoreFunction { width: x.width() }, [x, state, restore])[0]
         }
         None => x,
     }

@@ -63,15 +63,14 @@ impl Index<Port> for OpenInputs {
     }
 }
 
-/// Reserves places for all ports in the order of the contract, whatever the order in which they are declared.
-fn reserve(m: &mut Module) {
-    for row in &PORTS {
-        if row.port == Port::O {
-            // Ports of a core that hands out accumulators.
-            m.reserve_ports(&["o_done", "o_scale"]);
-        }
-        m.reserve_ports(&[row.name]);
+/// The order of ports: that of their table. `o_done` and `o_scale`, of a core that hands out accumulators, come before `o`.
+pub(crate) fn contract_order(name: &str) -> usize {
+    let of = |name| PORTS.iter().position(|row| row.name == name);
+    match name {
+        "o_done" | "o_scale" => of(Port::O.name()),
+        _ => of(name).map(|place| place + 1),
     }
+    .unwrap_or(0)
 }
 
 /// The inputs of a core, by the names of the contract (`docs/reference/core.md`).
@@ -174,10 +173,9 @@ wires!(CoreOutputs {
 });
 
 impl CoreInputs {
-    /// Declares the inputs in the order of the contract, and reserves the places of the outputs. Returns their wires inside.
+    /// Declares the inputs. Returns their wires inside.
     pub(crate) fn enter(&self, m: &mut Module, config: &CoreConfig) -> CoreInputs {
         m.clock();
-        reserve(m);
         m.reset();
         CoreInputs {
             q: m.inputs("q", &self.q),
@@ -190,7 +188,7 @@ impl CoreInputs {
             k_bias: m.inputs("k_bias", &self.k_bias),
             k_state: m.optional_input("k_state", self.k_state),
             state_scalars: (config.state_scalars().iter().zip(&self.state_scalars))
-                .map(|(name, &wire)| m.inputs(&format!("state_{name}"), &[wire])[0])
+                .map(|(name, &wire)| m.input(&format!("state_{name}"), wire))
                 .collect(),
             state_o: match self.k_state {
                 Some(_) => m.inputs("state_o", &self.state_o),

@@ -29,7 +29,6 @@ pub fn result_control(around: &mut Module, flags: Flags, reads_v: Wire, v_specia
         m.reset();
         let Flags { valid, first, last, invalid } = flags.enter(m);
         let [reads_v, v_special] = m.input_each([("reads_v", reads_v), ("v_special", v_special)]);
-        m.reserve(&["flags"]);
         let sticky = m.state_if("sticky_q", 1, valid);
         let flags = [valid, first, last, invalid, reads_v, v_special, sticky];
         let [next_sticky, done] = m.call("flags", ResultFlagsFunction {}, flags);
@@ -66,7 +65,6 @@ pub fn overflow_control(around: &mut Module, flags: Flags, reads_v: Wire, outsid
         m.clock();
         let [valid, first] = m.input_each([("valid", flags.valid), ("first", flags.first)]);
         let [reads_v, outside] = m.input_each([("reads_v", reads_v), ("outside", outside)]);
-        m.reserve(&["flag"]);
         let sticky = m.state_if("overflow_q", 1, valid);
         let [next] = m.call("flag", OverflowFlagFunction {}, [first, sticky, reads_v, outside]);
         m.next(sticky, next);
@@ -88,11 +86,11 @@ function! {
 /// partial results, `state` that the step is a restore.
 pub fn saturated_keys(m: &mut Module, saturated: Wire, live: Option<Wire>, state: Option<Wire>) -> Wire {
     let seen = match live {
-        Some(live) => m.call(("saturated_seen", 0), CountedFlagFunction {}, [saturated, live])[0],
+        Some(live) => m.call("saturated_seen", CountedFlagFunction {}, [saturated, live])[0],
         None => saturated,
     };
     match state {
-        Some(state) => m.call(("saturated_key", 0), UnmaskedFunction {}, [seen, state])[0],
+        Some(state) => m.call("saturated_key", UnmaskedFunction {}, [seen, state])[0],
         None => seen,
     }
 }

@@ -153,7 +153,6 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let (v, [x, e, delta, load, update, r, right, done, result_x]) =
             inputs.enter(m, ["x", "e", "delta", "load", "update", "r", "right", "done", "result_x"]);
 
-        m.reserve(&["step"]);
         let o = m.state_if("o_q", accumulator_bits(n), update);
         let (o_next, outside) = match inputs.has_exponent() {
             true => {

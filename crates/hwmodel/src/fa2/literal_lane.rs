@@ -39,7 +39,6 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let [new] = m.call("new_product", MixedFunction::of(Operation::Mul, fmt, fmt, acc), [v, e]);
         let [sum] = m.call("sum", MixedFunction::uniform(Operation::Add, acc), [old, new]);
         let [next] = m.call("select", LaneNextFunction { formats: f }, [load, v, sum]);
-        m.reserve(&["o_q"]);
         m.next(o, next);
         let [scaled] = m.call("scale", MixedFunction::of(Operation::Mul, acc, fmt, fmt), [o, r]);
         m.number(v, Float(fmt));

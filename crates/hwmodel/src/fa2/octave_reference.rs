@@ -219,9 +219,9 @@ pub fn octave_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarI
         if let Some(state) = at_table {
             // A restore is a first key for the loop. Its reference is m of the state and no octaves above.
             let [step, sum] = [("loop_state_q", state.step), ("loop_state_l_q", state.sum)]
-                .map(|(name, wire)| delay(m, (name, 0), wire, 1));
+                .map(|(name, wire)| delay(m, name, wire, 1));
             let restore = RestoreFunction { width: sum_next.width() };
-            next[1] = m.call(("restored_l", 0), restore, [sum_next, sum, step])[0];
+            next[1] = m.call("restored_l", restore, [sum_next, sum, step])[0];
         }
         m.next_all(&[octaves_q, sum_q], &next);
 
@@ -262,9 +262,9 @@ pub fn octave_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarI
         m.watch_each([(Quantity::Sum, sum_q), (Quantity::Reciprocal, r), (Quantity::Right, right)]);
         // The table's stage may be at the next query already.
         let reference = state.map(|_| {
-            let base = delay(m, ("loop_base_q", 0), base_q, 1);
+            let base = delay(m, "loop_base_q", base_q, 1);
             let function = OctaveReferenceFunction { numerics: numerics() };
-            m.call(("reference", 0), function, [base, octaves_q])[0]
+            m.call("reference", function, [base, octaves_q])[0]
         });
         let state_scalars = state_outputs(m, state, reference.unwrap_or(base_q), sum_q);
         ScalarOutputs { step, reads, lanes, state_scalars }

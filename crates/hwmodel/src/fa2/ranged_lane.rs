@@ -206,9 +206,8 @@ fn lane(
         let (v, [e, delta, load, update]) = inputs.enter(m, ["e", "delta", "load", "update"]);
         let done = rounds.then(|| m.input("done", inputs.scalars["done"]));
         let restore = restore_ports(m, "state_o", inputs.restore)
-            .map(|(restore, state)| (restore, unpacked(m, ("state", 0), n, state)));
+            .map(|(restore, state)| (restore, unpacked(m, "state", n, state)));
 
-        m.reserve(&["step", "o_q", "e_q"]);
         let moves = m.later(1);
         let top = m.state_if("e_q", n.formats.v.exponent_bits, moves);
         let function = RangedFa2ValueFunction { numerics: numerics() };
@@ -240,12 +239,12 @@ fn lane(
         if let Some((restore, state)) = restore {
             for ((next, state), name) in next.iter_mut().zip(state).zip(["restored", "restored_e"]) {
                 let function = RestoreFunction { width: state.width() };
-                *next = m.call((name, 0), function, [*next, state, restore])[0];
+                *next = m.call(name, function, [*next, state, restore])[0];
             }
         }
         m.next_all(&[o, top], &next);
         let (Some(done), Some([_, zeros, o_negative])) = (done, kept) else {
-            let word = pack(m, ("state_of", 0), [o, top]);
+            let word = pack(m, "state_of", [o, top]);
             return LaneOutputs { o: m.output("o", word), outside: None, o_state: None };
         };
         let function = SharedResultFunction { numerics: numerics() };
@@ -255,9 +254,9 @@ fn lane(
         m.signal(scaled, Float(n.formats.o), "accumulator [#] / l");
         let result_q = m.register_if("result_q", done, scaled);
         let o_state = restore.map(|_| {
-            let state = pack(m, ("state_of", 0), [o, top]);
-            let state = m.register_if(("state_q", 0), done, state);
-            m.outputs("o_state", &[state])[0]
+            let state = pack(m, "state_of", [o, top]);
+            let state = m.register_if("state_q", done, state);
+            m.output("o_state", state)
         });
         LaneOutputs { o: m.output("o", result_q), outside: None, o_state }
     })

@@ -52,36 +52,35 @@ impl State {
     /// Delays all three by `cycles` cycles.
     pub(super) fn later(&self, m: &mut Module, cycles: usize) -> State {
         State {
-            step: delay(m, ("state_q", 0), self.step, cycles),
-            maximum: delay(m, ("state_m_q", 0), self.maximum, cycles),
-            sum: delay(m, ("state_l_q", 0), self.sum, cycles),
+            step: delay(m, "state_q", self.step, cycles),
+            maximum: delay(m, "state_m_q", self.maximum, cycles),
+            sum: delay(m, "state_l_q", self.sum, cycles),
         }
     }
 
     /// The next value of the register of the maximum or reference: `next`, or m of the state on a restore.
     pub(super) fn maximum_or(&self, m: &mut Module, next: Wire) -> Wire {
         let restore = RestoreFunction { width: next.width() };
-        m.call(("restored_m", 0), restore, [next, self.maximum, self.step])[0]
+        m.call("restored_m", restore, [next, self.maximum, self.step])[0]
     }
 
     /// The next value of the register of the sum: `next`, or l of the state on a restore.
     pub(super) fn sum_or(&self, m: &mut Module, next: Wire) -> Wire {
         let restore = RestoreFunction { width: next.width() };
-        m.call(("restored_l", 0), restore, [next, self.sum, self.step])[0]
+        m.call("restored_l", restore, [next, self.sum, self.step])[0]
     }
 }
 
 /// Declares the outputs `o_m`, the maximum or reference, and `o_l`, the sum. None without partial results.
 pub(super) fn state_outputs(m: &mut Module, state: Option<State>, maximum: Wire, sum: Wire) -> Vec<Wire> {
-    let outputs =
-        state.map(|_| [("o_m", maximum), ("o_l", sum)].map(|(name, wire)| m.outputs(name, &[wire])[0]));
+    let outputs = state.map(|_| [("o_m", maximum), ("o_l", sum)].map(|(name, wire)| m.output(name, wire)));
     outputs.into_iter().flatten().collect()
 }
 
 /// Declares the inputs of a restore: `state`, `state_m` and `state_l`. None without partial results.
 pub(super) fn state_ports(m: &mut Module, inputs: &ScalarInputs) -> Option<State> {
     let (Some(step), &[maximum, sum]) = (inputs.state, inputs.state_scalars) else { return None };
-    let [step, maximum, sum] = [("state", step), ("state_m", maximum), ("state_l", sum)]
-        .map(|(name, wire)| m.inputs(name, &[wire])[0]);
+    let [step, maximum, sum] =
+        [("state", step), ("state_m", maximum), ("state_l", sum)].map(|(name, wire)| m.input(name, wire));
     Some(State { step, maximum, sum })
 }

@@ -91,7 +91,6 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let [product] = m.call("product", function, [multiplicand, e]);
         let function = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
         let [next] = m.call("sum", function, [addend, product]);
-        m.reserve(&["o_q"]);
         let r_fraction = n.reciprocal.table.value_fraction;
         let right_bits = sum_exponent_bits(n);
         let function = ScaleFunction { accumulator: f.accumulator, format: f.result, r_fraction, right_bits };

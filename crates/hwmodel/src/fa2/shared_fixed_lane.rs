@@ -321,7 +321,6 @@ fn lane(
             let (v, scalars) = inputs.enter(m, ["e", "delta", "load", "update"]);
             (m.call("value", IntegerValueFunction { format: n.formats.v }, [v]), scalars, None)
         };
-        m.reserve(&["step"]);
         let o = m.state_if("o_q", accumulator_bits(n), update);
         let Some([outside, done, result_x]) = ends else {
             let [product] = m.call("product", LaneProductFunction { numerics: numerics() }, [significand, e]);

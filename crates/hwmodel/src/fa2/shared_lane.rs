@@ -104,7 +104,6 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let function = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
         let [sum] = m.call("sum", function, [addend, product]);
         let [next] = m.call("select", LaneNextFunction { formats: f }, [load, v, sum]);
-        m.reserve(&["o_q"]);
         let [scaled] = m.call("narrow", ConvertFunction { from: f.inner, to: f.result }, [product]);
         m.number(v, Float(f.value));
         m.number_each(&[multiplicand, addend, sum], Float(f.accumulator));

@@ -61,7 +61,7 @@ pub fn shared_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInp
 
         let names = ["o_m", "o_l"];
         let state_scalars =
-            names.iter().zip(softmax.state_scalars).map(|(name, wire)| m.outputs(name, &[wire])[0]).collect();
+            names.iter().zip(softmax.state_scalars).map(|(name, wire)| m.output(name, wire)).collect();
         let step = m.output("step", softmax.step);
         let reads = m.output("reads", softmax.reads);
         let scalars = [("update", update), ("e", factor), ("take", take), ("moved", moved), ("load", load)];

@@ -125,14 +125,12 @@ pub(super) fn softmax_with(
         let e_q = m.register_if("e_q", exp.update, e);
         let moved_q = m.register_if("moved_q", exp.update, exp_moved_q);
         let StepFlags { first: first_q, step: step_q, update: update_q } = exp.register(m, "");
-        m.reserve(&["sum"]);
         let restored = restored(m, maximum, state.map(|state| (state.step, state.maximum)));
         m.next(maximum_q, restored);
-        let sum_state = state.map(|state| delay(m, ("sum_state", 0), state.step, 2));
-        let sum_in = state.map(|state| delay(m, ("sum_in", 0), state.sum, 2));
+        let sum_state = state.map(|state| delay(m, "sum_state", state.step, 2));
+        let sum_in = state.map(|state| delay(m, "sum_in", state.sum, 2));
 
         let o_m = m.optional_output("o_m", state.map(|_| maximum_q));
-        m.reserve_ports(&["o_l"]);
         let step = m.output("step", step_q);
         let reads = m.output("reads", update_q);
         let scalars = [("update", update_q), ("e", e_q), ("moved", moved_q), ("load", first_q)];

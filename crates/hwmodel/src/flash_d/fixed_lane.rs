@@ -344,7 +344,7 @@ function! {
 pub(crate) fn waiting(m: &mut Module, n: &Arc<Numerics>, o: Wire) -> Wire {
     match n.partial || result_bits(n) == o.width() {
         true => o,
-        false => m.call(("waiting", 0), WaitingFunction { numerics: n.clone() }, [o])[0],
+        false => m.call("waiting", WaitingFunction { numerics: n.clone() }, [o])[0],
     }
 }
 
@@ -352,7 +352,7 @@ pub(crate) fn waiting(m: &mut Module, n: &Arc<Numerics>, o: Wire) -> Wire {
 pub(crate) fn waited(m: &mut Module, n: &Arc<Numerics>, y: Wire) -> Wire {
     match y.width() == lane_bits(n).o {
         true => y,
-        false => m.call(("waited", 0), WaitedFunction { numerics: n.clone() }, [y])[0],
+        false => m.call("waited", WaitedFunction { numerics: n.clone() }, [y])[0],
     }
 }
 
@@ -442,7 +442,6 @@ fn lane(
         let number = signed(lane_bits(n).o - 1);
         m.signal(o, number, &format!("o[#] {places} before"));
         m.signal(next, number, &format!("next o[#] {places}"));
-        m.reserve(&["o_q"]);
         let y = match done {
             Some(done) => lane_result(m, n, "result", o, result_x, done),
             None => waiting(m, n, o),
@@ -453,11 +452,11 @@ fn lane(
             o_state: None,
         };
         let restore = restore_ports(m, "state_o", inputs.restore).map(|(restore, state)| {
-            (restore, accept.map_or(state, |accept| m.register_if(("state_q", 0), accept, state)))
+            (restore, accept.map_or(state, |accept| m.register_if("state_q", accept, state)))
         });
         let next = restored(m, next, restore);
         m.next(o, next);
-        let o_state = restore.filter(|_| rounds).map(|_| m.outputs("o_state", &[o])[0]);
+        let o_state = restore.filter(|_| rounds).map(|_| m.output("o_state", o));
         LaneOutputs { o_state, ..outputs }
     })
 }

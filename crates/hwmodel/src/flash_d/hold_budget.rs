@@ -112,10 +112,9 @@ pub fn hold_budget(
         "hold_budget",
         "What may still be held: a bound of what was held, relative to what was kept, stays below the budget.",
     );
-    around.part(("budget", 0), tag.dissolved(), |m| {
+    around.part("budget", tag.dissolved(), |m| {
         m.clock();
         let [x, first, replaced] = m.input_each(step);
-        m.reserve_ports(&["above"]);
         let restore = restore_ports(m, "room_in", restore);
 
         let [room, limit, closed] =
@@ -129,14 +128,14 @@ pub fn hold_budget(
         let mut room_out = None;
         if let Some((restore, room_in)) = restore {
             let [limit_in, closed_in] =
-                m.call(("limits", 0), BudgetRestoreFunction { numerics: n.clone() }, [room_in]);
+                m.call("limits", BudgetRestoreFunction { numerics: n.clone() }, [room_in]);
             let mut taken = |name: &str, next: Wire, state: Wire| {
-                m.call((name, 0), RestoreFunction { width: next.width() }, [next, state, restore])[0]
+                m.call(name, RestoreFunction { width: next.width() }, [next, state, restore])[0]
             };
             room_next = taken("room", room_next, room_in);
             limit_next = taken("limit", limit_next, limit_in);
             closed_next = taken("closed", closed_next, closed_in);
-            room_out = Some(m.outputs("room_out", &[room_next])[0]);
+            room_out = Some(m.output("room_out", room_next));
         }
         m.next_all(&[room, limit, closed], &[room_next, limit_next, closed_next]);
         (m.output("above", above), room_out)

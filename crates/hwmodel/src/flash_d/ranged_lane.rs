@@ -218,8 +218,7 @@ fn lane(
         let done = rounds.then(|| m.input("done", inputs.scalars["done"]));
         let early = staged.then(|| ["accept", "loads"].map(|name| m.input(name, inputs.scalars[name])));
         let restore = restore_ports(m, "state_o", inputs.restore)
-            .map(|(restore, state)| (restore, unpacked(m, ("state", 0), n, state)));
-        m.reserve(&["value", "o_q", "e_q"]);
+            .map(|(restore, state)| (restore, unpacked(m, "state", n, state)));
 
         // The exponent moves with the value.
         let moves = m.later(1);
@@ -242,9 +241,7 @@ fn lane(
         let [value, rises, right] =
             [("value_q", fixed), ("rises_q", rises), ("right_q", right)].map(|(name, wire)| wait(name, wire));
         let restore = restore.map(|(restore, [o, _])| match early {
-            Some([accept, _]) => {
-                (m.register(("restore_q", 0), restore), m.register_if(("state_q", 0), accept, o))
-            }
+            Some([accept, _]) => (m.register("restore_q", restore), m.register_if("state_q", accept, o)),
             None => (restore, o),
         });
         let e = match early {
@@ -280,12 +277,12 @@ fn lane(
         m.next(o, next);
         let Some(y) = y else {
             let kept = waiting(m, n, o);
-            let word = pack(m, ("state_of", 0), [kept, e]);
+            let word = pack(m, "state_of", [kept, e]);
             return LaneOutputs { o: m.output("o", word), outside: None, o_state: None };
         };
         let o_state = restore.map(|_| {
-            let state = pack(m, ("state_of", 0), [o, e]);
-            m.outputs("o_state", &[state])[0]
+            let state = pack(m, "state_of", [o, e]);
+            m.output("o_state", state)
         });
         LaneOutputs { o: m.output("o", y), outside: None, o_state }
     })
@@ -293,5 +290,5 @@ fn lane(
 
 /// The next value x of a register, or on a restore the value from the partial result.
 fn choose(m: &mut Module, name: &'static str, x: Wire, (restore, state): (Wire, Wire)) -> Wire {
-    m.call((name, 0), RestoreFunction { width: x.width() }, [x, state, restore])[0]
+    m.call(name, RestoreFunction { width: x.width() }, [x, state, restore])[0]
 }

@@ -75,10 +75,9 @@ pub(super) fn float_outputs(
     next: Wire,
     restore: Option<(Wire, Wire)>,
 ) -> LaneOutputs {
-    m.reserve(&["o_q"]);
     let rounded = match f.accumulator == f.result {
         true => o,
-        false => m.call(("narrow", 0), ConvertFunction { from: f.accumulator, to: f.result }, [o])[0],
+        false => m.call("narrow", ConvertFunction { from: f.accumulator, to: f.result }, [o])[0],
     };
     m.number(rounded, Float(f.result));
     let result = m.output("o", rounded);

@@ -50,7 +50,6 @@ pub fn lse_weight(
         let score_q = m.register_if("score_q", valid, score);
         let valid_q = m.register_reset("valid_q", 0, valid);
         let first_q = m.register("first_q", first);
-        m.reserve(&["base", "difference"]);
         let x = m.state_if("x_q", n.state_bits() + 1, valid_q);
         let previous = m.state_if("previous_q", n.score_bits(), valid_q);
         let [base] =
@@ -75,7 +74,7 @@ pub fn lse_weight(
         let [upper] = m.call("side", UpperFunction {}, [negative, weight_first]);
         let threshold = n.lane.map(|_| {
             let function = ThresholdFunction { numerics: numerics() };
-            m.call(("threshold", 0), function, [x, weight_first])[0]
+            m.call("threshold", function, [x, weight_first])[0]
         });
         m.number_each(threshold.as_slice(), Number::Bits);
 
@@ -83,26 +82,26 @@ pub fn lse_weight(
         let w_q = m.register_if("w_q", update, w);
         let upper_q = m.register_if("upper_q", update, upper);
         let load_q = m.register("load_q", weight_first);
-        let late_step = (!early_value).then(|| m.register_reset(("late_step_q", 0), 0, step_q));
+        let late_step = (!early_value).then(|| m.register_reset("late_step_q", 0, step_q));
         let late_update = m.register_reset("late_update_q", 0, update);
-        let threshold = threshold.map(|wire| ("threshold", m.register_if(("threshold_q", 0), update, wire)));
+        let threshold = threshold.map(|wire| ("threshold", m.register_if("threshold_q", update, wire)));
 
         let (mut next, mut lse) = ([x_next, score_q], None);
         if let Some(partial) = &partial {
             // A restore sets the state from its log-sum-exp.
-            let state = m.register(("state_q", 0), partial.state);
-            let taken = m.register(("lse_q", 0), partial.lse);
+            let state = m.register("state_q", partial.state);
+            let taken = m.register("lse_q", partial.lse);
             let restore = LseRestoreFunction { numerics: numerics() };
-            next = m.call(("restored", 0), restore, [x_next, score_q, taken, state]);
+            next = m.call("restored", restore, [x_next, score_q, taken, state]);
             let function = LogSumExpFunction { numerics: numerics() };
-            lse = Some(m.call(("lse", 0), function, [previous, x, tail, grows])[0]);
+            lse = Some(m.call("lse", function, [previous, x, tail, grows])[0]);
             if let Some((room, (weight_state, weight_room))) = partial.room.zip(partial.weight_room) {
-                let room = m.register(("room_q", 0), room);
+                let room = m.register("room_q", room);
                 if let Some(budget) = n.budget {
                     m.number(room, unsigned(budget.register));
                 }
-                let state = m.register_if(("weight_state_q", 0), valid_q, state);
-                let room = m.register_if(("weight_room_q", 0), valid_q, room);
+                let state = m.register_if("weight_state_q", valid_q, state);
+                let room = m.register_if("weight_room_q", valid_q, room);
                 m.drive_all(&[weight_state, weight_room], &[state, room]);
             }
         }

@@ -117,13 +117,9 @@ pub struct Module {
     id: u32,
     tag: Tag,
     ports: Vec<Declared>,
-    port_places: Places,
     slots: Vec<Slot>,
     nodes: Vec<Node>,
     names: HashSet<(String, Option<usize>)>,
-    /// The place of each node in the emitted text.
-    stands: Vec<usize>,
-    places: Places,
     /// Registers whose input is not driven yet: from the slot of the output to the open input.
     states: HashMap<u32, Wire>,
     watches: Vec<Watched>,
@@ -138,34 +134,10 @@ pub struct Module {
     around: Option<Around>,
 }
 
-/// A port, its place among the ports, and the slots of its words in the module around.
+/// A port, and the slots of its words in the module around.
 struct Declared {
     port: Port,
-    stands: usize,
     outside: Vec<u32>,
-}
-
-/// The order of parts or ports: that of their declaration, except for reserved places.
-#[derive(Default)]
-struct Places {
-    kept: HashMap<String, usize>,
-    last: usize,
-}
-
-impl Places {
-    /// Keeps one place for all of these.
-    fn keep(&mut self, names: &[&str]) {
-        self.last += 1;
-        for &name in names {
-            let first = self.kept.insert(name.into(), self.last).is_none();
-            assert!(first, "two places for {name}");
-        }
-    }
-
-    fn of(&mut self, name: &str) -> usize {
-        self.last += 1;
-        self.kept.get(name).copied().unwrap_or(self.last)
-    }
 }
 
 /// The part's view of the module around it.
@@ -234,12 +206,9 @@ impl Module {
             id: MODULES.fetch_add(1, Ordering::Relaxed),
             tag,
             ports: Vec::new(),
-            port_places: Places::default(),
             slots: Vec::new(),
             nodes: Vec::new(),
             names: HashSet::new(),
-            stands: Vec::new(),
-            places: Places::default(),
             states: HashMap::new(),
             watches: Vec::new(),
             numbers: Vec::new(),

@@ -92,19 +92,19 @@ pub struct KeyBias {
 /// Converts a bias from the port and delays it to the score stage. Also returns `special` or-ed with whether the bias
 /// is Inf or NaN.
 pub fn key_bias(m: &mut Module, n: &Arc<Numerics>, k_bias: Wire, special: Wire) -> (KeyBias, Wire) {
-    let [bias, own, saturated] = m.call(("bias", 0), BiasFunction { numerics: n.clone() }, [k_bias]);
+    let [bias, own, saturated] = m.call("bias", BiasFunction { numerics: n.clone() }, [k_bias]);
     m.signal(k_bias, Float(BIAS), "bias of the key");
     m.signal(bias, signed(n.score_fraction), "bias, log2 units");
-    let special = m.call(("key_special", 0), FlagOrFunction {}, [special, own])[0];
-    let score = delay(m, ("late_bias", 0), bias, score_stage(n) as usize);
-    let saturated = delay(m, ("late_bias_saturated", 0), saturated, score_stage(n) as usize);
+    let special = m.call("key_special", FlagOrFunction {}, [special, own])[0];
+    let score = delay(m, "late_bias", bias, score_stage(n) as usize);
+    let saturated = delay(m, "late_bias_saturated", saturated, score_stage(n) as usize);
     (KeyBias { score, saturated }, special)
 }
 
 /// The sum of a score and its bias, saturating, in the same cycle.
 pub fn biased_score(around: &mut Module, n: &Numerics, score: Scored, bias: &KeyBias) -> Scored {
     let tag = Tag::module("biased_score_unit", "Score s + b log2(e).").dissolved();
-    around.part(("biased", 0), tag, |m| {
+    around.part("biased", tag, |m| {
         let [own, added] = m.input_each([("score", score.score), ("bias", bias.score)]);
         let [biased, beyond] = m.call("sum", BiasedScoreFunction { bits: n.score_bits() }, [own, added]);
         let of_bias = m.input("bias_saturated", bias.saturated);

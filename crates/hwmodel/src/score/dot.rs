@@ -53,7 +53,7 @@ fn adder_tree(
         format!("y = sum of {inputs} words, pairwise, {stages} cycle{} later.", plural(stages)),
     );
     let tag = if own_module { tag } else { tag.dissolved() };
-    around.part((name, 0), tag, |m| {
+    around.part(name, tag, |m| {
         m.clock();
         let x = m.inputs("x", x);
         let pairs = x.chunks_exact(2).map(|pair| [pair[0], pair[1]]);

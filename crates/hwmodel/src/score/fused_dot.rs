@@ -138,7 +138,7 @@ pub fn fused_dot(
         m.stage(Stage::QueryAndKey);
         m.signals(&x, term_number(n), "q[#] k[#] scale");
         let any = AnyFlag { count: large.len(), doc: "Some product of the dot product is too large." };
-        let large = (!large.is_empty()).then(|| m.leaf(("any_oversize", 0), any, &large)[0]);
+        let large = (!large.is_empty()).then(|| m.leaf("any_oversize", any, &large)[0]);
         let large = large.map(|large| delay(m, "late_oversize", large, dot_stages(n.tree_levels) as usize));
         if schedule.after_products {
             x = m.registers("x_q", &x);
@@ -185,7 +185,7 @@ fn term_tree(
         format!("y + carry = sum of {inputs} terms x + c, {cycles} cycle{} later.", plural(cycles)),
     );
     let tag = if own_module { tag } else { tag.dissolved() };
-    around.part((name, 0), tag, |m| {
+    around.part(name, tag, |m| {
         m.clock();
         let (x, c) = (m.inputs("x", x), m.inputs("c", c));
         let terms: Vec<Vec<Wire>> =
@@ -193,7 +193,7 @@ fn term_tree(
         // The last sum may have fewer terms.
         let (full, last) = terms.split_at(inputs / radix);
         let mut added = m.leaf_each("sum", TermSum::new(radix, width, grown), full);
-        let last = last.iter().map(|x| m.leaf(("last", 0), TermSum::new(inputs % radix, width, grown), x));
+        let last = last.iter().map(|x| m.leaf("last", TermSum::new(inputs % radix, width, grown), x));
         added.extend(last);
         let [mut sums, mut carries] = [0, 1].map(|i| added.iter().map(|sum| sum[i]).collect::<Vec<Wire>>());
         let at = [stage, level + levels as usize];

@@ -87,7 +87,7 @@ impl Operand {
         );
         // Elements of a format without Inf and NaN are left out.
         let looked_at = if format.sign_bit() - 1 > format.max_finite() { self.d } else { 0 };
-        m.part((name, 0), tag, |m| {
+        m.part(name, tag, |m| {
             let x = m.inputs("x", &words[self.d - looked_at..]);
             let (elements, behind) = x.split_at(looked_at);
             let scales = self.scales(m, "scales", behind);
@@ -95,12 +95,12 @@ impl Operand {
                 .map(|(i, &number)| m.call(("scale", i), ScaleSpecialFunction { encoding }, [number])[0])
                 .collect();
             if !elements.is_empty() {
-                flags.push(m.leaf(("elements", 0), AnySpecial { format, elements: self.d }, elements)[0]);
+                flags.push(m.leaf("elements", AnySpecial { format, elements: self.d }, elements)[0]);
             }
             let doc = "Some element or some scale is special.";
             let any = match flags[..] {
                 [flag] => flag,
-                _ => m.leaf(("any", 0), AnyFlag { count: flags.len(), doc }, &flags)[0],
+                _ => m.leaf("any", AnyFlag { count: flags.len(), doc }, &flags)[0],
             };
             m.output("any", any)
         })

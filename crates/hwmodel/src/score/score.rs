@@ -116,7 +116,7 @@ pub fn score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[
         let (q, k) = (m.inputs("q", q), m.inputs("k", k));
         let scales = (n.is_exact() || n.has_significands()).then(|| multiplier(m, n, d, &q, &k));
         if let Some((multiplier, Some(places))) = scales {
-            let sum = fused_dot(m, ("fused", 0), n, &q[..d], &k[..d]);
+            let sum = fused_dot(m, "fused", n, &q[..d], &k[..d]);
             m.show(sum.total, "dot product q k");
             m.show(("base_2", "multiplier"), "q scale, k scale, log2(e)");
             let function = ScaledScoreFunction { numerics: numerics() };
@@ -124,12 +124,12 @@ pub fn score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[
             return Scored::hand_out(m, n, score, saturated);
         }
         let [q_operand, k_operand] = operands(n, d);
-        let (q, k) = (q_operand.products(m, ("q_scaled", 0), &q), k_operand.products(m, ("k_scaled", 0), &k));
-        let sum = fused_dot(m, ("fused", 0), n, &q, &k);
+        let (q, k) = (q_operand.products(m, "q_scaled", &q), k_operand.products(m, "k_scaled", &k));
+        let sum = fused_dot(m, "fused", n, &q, &k);
         m.show(sum.total, "dot product q k scale");
         let function = TotalToScoreFunction { numerics: numerics() };
         let sum: Vec<Wire> = [sum.total, sum.carry].into_iter().chain(sum.large).collect();
-        let natural = m.leaf(("exact", 0), VectorLeaf::new(function), &sum);
+        let natural = m.leaf("exact", VectorLeaf::new(function), &sum);
         let [natural, beyond] = [natural[0], natural[1]];
         m.number(natural, signed(n.natural_fraction()));
         let [score, saturated] = match scales {

@@ -68,7 +68,7 @@ function! {
 /// The capped score, a cycle later.
 pub fn capped_score(around: &mut Module, table: &Arc<Softcap>, score: Scored) -> Scored {
     let tag = Tag::module("capped_score_unit", "Score c tanh(s / c), a cycle later.").dissolved();
-    around.part(("capped", 0), tag, |m| {
+    around.part("capped", tag, |m| {
         m.clock();
         let saturated = m.optional_input("score_saturated", score.saturated);
         let score = m.input("score", score.score);

@@ -136,7 +136,7 @@ pub fn running_sum(
         let sum = restored(m, sum, restore);
         m.next(sum_q, sum);
         m.watch_each([(Quantity::Sum, sum_q), (Quantity::Reciprocal, r), (Quantity::Right, right)]);
-        let o_l = restore.map(|_| m.outputs("o_l", &[sum_q])[0]);
+        let o_l = restore.map(|_| m.output("o_l", sum_q));
         (m.output_each([("r", r), ("right", right)]), o_l)
     })
 }

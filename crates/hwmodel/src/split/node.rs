@@ -103,7 +103,6 @@ pub fn merge_node(
         let [a_scalars, b_scalars] = scalar_inputs(m, &parts[0].scalars, &parts[1].scalars);
         let (a, b) = (m.inputs("a", &parts[0].o), m.inputs("b", &parts[1].o));
 
-        m.reserve(&["weight"]);
         let valid_q = m.register_reset("valid_q", 0, valid);
         let scalars = ScalarInputs { a: &a_scalars, b: &b_scalars, a_empty, b_empty, valid: valid_q };
         let weight = kind.weight(m, n, &scalars);

@@ -1,7 +1,7 @@
 //! The scalars of partial results: their ports, and the unit that merges them.
 
 use crate::attention::signals::Signals;
-use crate::rtl::{Module, Name, Tag, Wire};
+use crate::rtl::{Module, Tag, Wire};
 
 /// The partial result of a part, or of several parts merged.
 #[derive(Clone)]
@@ -18,25 +18,13 @@ pub struct State {
     pub o: Vec<Wire>,
 }
 
-/// Whether only some configurations have a scalar. The port is then a vector of length 0 or 1, and so are the modules'
-/// parts for it.
-fn is_optional(scalar: &str) -> bool {
-    scalar == "room"
-}
-
-/// The name of a module's part for a scalar.
-pub fn scalar_part(scalar: &str, name: &str) -> Name {
-    if is_optional(scalar) { (name, 0).into() } else { name.into() }
-}
-
 /// Adds inputs for the scalars of parts a and b, `a_` and `b_` before their names, in pairs.
 pub fn scalar_inputs(m: &mut Module, a: &Signals, b: &Signals) -> [Signals; 2] {
     let mut both = [Signals::default(), Signals::default()];
     for (scalar, wire) in a.iter() {
         for (own, (part, wire)) in both.iter_mut().zip([("a", wire), ("b", b[scalar])]) {
             let name = format!("{part}_{scalar}");
-            let wire = if is_optional(scalar) { m.inputs(&name, &[wire])[0] } else { m.input(&name, wire) };
-            own.set(scalar, wire);
+            own.set(scalar, m.input(&name, wire));
         }
     }
     both
@@ -44,11 +32,7 @@ pub fn scalar_inputs(m: &mut Module, a: &Signals, b: &Signals) -> [Signals; 2] {
 
 /// Adds outputs for scalars, with a prefix before their names.
 pub fn scalar_outputs(m: &mut Module, prefix: &str, scalars: &Signals) -> Signals {
-    let port = |(scalar, wire): (&'static str, Wire)| {
-        let name = format!("{prefix}{scalar}");
-        (scalar, if is_optional(scalar) { m.outputs(&name, &[wire])[0] } else { m.output(&name, wire) })
-    };
-    scalars.iter().map(port).collect()
+    scalars.iter().map(|(scalar, wire)| (scalar, m.output(&format!("{prefix}{scalar}"), wire))).collect()
 }
 
 /// Inputs of the unit that merges scalars.

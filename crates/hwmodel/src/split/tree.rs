@@ -4,11 +4,11 @@ use super::ZeroFunction;
 use super::lane::MergeKind;
 use super::node::merge_node;
 use super::result::result;
-use super::scalars::{State, scalar_outputs, scalar_part};
+use super::scalars::{State, scalar_outputs};
 use crate::array::LowFunction;
 use crate::array::flag_tree::flag_tree;
 use crate::attention::delay::{delay, late_flag};
-use crate::attention::ports::{CoreInputs, CoreOutputs, OpenInputs};
+use crate::attention::ports::{CoreInputs, CoreOutputs, OpenInputs, contract_order};
 use crate::attention::signals::Signals;
 use crate::catalogue::core;
 use crate::rtl::{Circuit, Module, Number, Stage, Tag, Wire};
@@ -43,7 +43,6 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         let [k_valid, k_last] = m.input_each([("k_valid", outside.k_valid), ("k_last", outside.k_last)]);
         let k_mask = m.inputs("k_mask", &open[Port::KMask]);
         let k_bias = if n.bias { m.inputs("k_bias", &outside.k_bias) } else { Vec::new() };
-        m.reserve_ports(&["v_step", "v_ren"]);
         let v = m.inputs("v", &outside.v);
 
         let shared = CoreInputs {
@@ -86,7 +85,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
             delay(m, "result_exponent", exponent, n.latency() as usize + merges + 1)
         });
         let o_empty = delay(m, "empty_q", last.empty, 1 + waits);
-        let to_result = |(scalar, wire)| (scalar, delay(m, scalar_part(scalar, scalar), wire, 1 + waits));
+        let to_result = |(scalar, wire)| (scalar, delay(m, scalar, wire, 1 + waits));
         let o_scalars: Signals = last.scalars.iter().map(to_result).collect();
         let o_state = if waits > 0 { m.registers("state_q", &last.o) } else { last.o.clone() };
         let sum = last.scalars.get("l").map(|l| (l, last.valid));
@@ -96,9 +95,10 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         m.outputs("o", &o);
         m.output_each([("o_valid", o_valid), ("o_invalid", o_invalid), ("o_empty", o_empty)]);
         m.optional_output("o_saturated", o_saturated);
-        o_overflow.map(|overflow| m.output("o_overflow", overflow));
+        m.optional_output("o_overflow", o_overflow);
         scalar_outputs(m, "o_", &o_scalars);
         m.outputs("o_state", &o_state);
+        m.order_ports(contract_order);
         m.number_each(&o, Number::Float(n.formats.o));
         show_ports(m, config);
     });
@@ -127,11 +127,8 @@ fn cores(
     let words = config.core.port_words();
     let [low] = m.call("low", LowFunction {}, []);
     let scalars = config.core.state_scalars().iter().zip(n.scalar_bits(&config.core));
-    let scalars: Vec<Wire> = scalars
-        .map(|(scalar, width)| {
-            m.call(scalar_part(scalar, &format!("a_{scalar}")), ZeroFunction { width }, [])[0]
-        })
-        .collect();
+    let scalars: Vec<Wire> =
+        scalars.map(|(scalar, width)| m.call(format!("a_{scalar}"), ZeroFunction { width }, [])[0]).collect();
     let [zero] = m.call("zero", ZeroFunction { width: MergeKind::of(&config.core).accumulator_bits(n) }, []);
     let accumulators = vec![zero; config.core.dv()];
     let cores =

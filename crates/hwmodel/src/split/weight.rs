@@ -91,12 +91,11 @@ pub fn flash_d_merge_weight(
         let rooms = a.get("room").zip(b.get("room"));
         let room = rooms.map(|(a, b)| {
             let least = LeastRoomFunction { bits: a.width() };
-            let [room] = m.call(("least", 0), least, [a, b, a_empty, b_empty]);
-            m.register(("room_q", 0), room)
+            let [room] = m.call("least", least, [a, b, a_empty, b_empty]);
+            m.register("room_q", room)
         });
         let [t, negative] = m.call("argument", ExpArgumentFunction { numerics: numerics() }, [x]);
         let [tail] = m.call("tail", Log2p1TailFunction { numerics: numerics() }, [t]);
-        m.reserve(&["sigmoid"]);
         // An empty part is a first key to the sigmoid unit.
         let [first] = m.call("one_empty", NotFunction {}, [both]);
         let [w] = m.call("sigmoid", SigmoidWeightFunction { numerics: numerics(), form }, [t, first]);
@@ -105,7 +104,7 @@ pub fn flash_d_merge_weight(
         let [lse] = m.call("narrow", NarrowLseFunction { bits }, [sum]);
         let mut scalars = Signals::from([("lse", m.register_if("lse_q", valid, lse))]);
         if let Some(room) = room {
-            scalars.set("room", m.register_if(("room_qq", 0), valid, room));
+            scalars.set("room", m.register_if("room_qq", valid, room));
         }
         ScalarOutputs { scalars, w, upper }
     })

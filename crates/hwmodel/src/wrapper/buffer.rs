@@ -41,11 +41,8 @@ pub fn beat_buffer(
         let push = m.input("push", push);
         let x = m.inputs("x", x);
         let [x_flags, x_last] = m.input_each([("x_flags", x_flags), ("x_last", x_last)]);
-        m.reserve_ports(&["tvalid"]);
         let tready = m.input("tready", tready);
 
-        m.reserve(&["data_q", "flags_q", "last_q", "valid_q"]);
-        m.reserve(&["second_q", "second_flags_q", "second_last_q", "full_q"]);
         // valid: the first place holds a beat; full: both do.
         let (valid, full) = (m.state("valid_q", 1), m.state("full_q", 1));
         let [to_first, to_second, next_valid, next_full] =

@@ -58,12 +58,11 @@ pub fn host_control(
         m.clock();
         let rst = m.input("rst", rst);
         m.reset_by(rst);
-        let host = host.enter(m, "");
+        let host = m.enter("", host);
         let [opens, done] = m.input_each([("opens", events.opens), ("done", events.done)]);
         let taken = m.optional_input("taken", events.taken);
         let (error, occurs) = (m.inputs("error", &events.error), m.inputs("occurs", &events.occurs));
 
-        m.reserve(&["run_q", "left_q", "error_q", "position_q"]);
         let (write_known, read_data, read_known) = (m.later(1), m.later(32), m.later(1));
         let slave = lite_slave(m, "slave", &host, [write_known, read_data, read_known]);
         let write = Write { data: slave.write_data, mask: slave.write_mask };
@@ -75,7 +74,7 @@ pub fn host_control(
         let length = host_register(m, "key_number", 32, length, write);
         let mut optional = |part: &str, name| {
             let (width, select) = written.find(name)?;
-            Some(host_register(m, (part, 0), width, select, write))
+            Some(host_register(m, part, width, select, write))
         };
         let exponent = optional("exponent", RegisterName::VExponent);
         let mode = optional("mask_mode", RegisterName::MaskMode);
@@ -163,7 +162,7 @@ fn run_blocks(
 
 /// A register's 32-bit word, if the configuration has it.
 fn optional_word(m: &mut Module, part: &'static str, value: Option<Wire>) -> Option<Wire> {
-    value.map(|x| m.call((part, 0), WidenFunction { width: x.width() }, [x])[0])
+    value.map(|x| m.call(part, WidenFunction { width: x.width() }, [x])[0])
 }
 
 /// The next query's place, the first key that it sees, and the one after the last key that it sees.
@@ -175,11 +174,11 @@ fn query_sight(
     [mode, stride, window]: [Wire; 3],
 ) -> Option<[Wire; 3]> {
     let (width, select) = written.find(RegisterName::Position)?;
-    let position = m.state(("position_q", 0), width);
+    let position = m.state("position_q", width);
     let next = [select, write.data, write.mask, position, stride, taken];
-    let [next] = m.call(("next_position", 0), NextPositionFunction { width }, next);
+    let [next] = m.call("next_position", NextPositionFunction { width }, next);
     m.next(position, next);
-    let [from, to] = m.call(("limits", 0), QueryLimitsFunction { width }, [mode, position, window]);
+    let [from, to] = m.call("limits", QueryLimitsFunction { width }, [mode, position, window]);
     Some([position, from, to])
 }
 

@@ -93,10 +93,8 @@ pub fn lite_slave(around: &mut Module, name: &str, host: &LiteHost, registers: [
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let lite = host.enter(m, "");
+        let lite = m.enter("", host);
 
-        m.reserve(&["aw_full_q", "aw_q", "w_full_q", "w_q", "strb_q", "b_full_q", "b_q"]);
-        m.reserve(&["ar_full_q", "ar_q", "r_full_q", "r_q", "resp_q"]);
         // Addresses and data wait for their access, responses wait for the host.
         let [aw_full, w_full, b_full, ar_full, r_full] =
             ["aw_full_q", "w_full_q", "b_full_q", "ar_full_q", "r_full_q"].map(|name| m.state(name, 1));
@@ -115,14 +113,6 @@ pub fn lite_slave(around: &mut Module, name: &str, host: &LiteHost, registers: [
         let read_address = m.register_if("ar_q", ar_take, lite.araddr);
         let [mask] = m.call("strobe", StrobeFunction {}, [strb]);
 
-        m.reserve_ports(&[
-            "write",
-            "write_address",
-            "write_data",
-            "write_mask",
-            "write_known",
-            "read_address",
-        ]);
         let [write_known, read_data, read_known] = registers;
         let [write_known, read_data, read_known] = m.input_each([
             ("write_known", write_known),

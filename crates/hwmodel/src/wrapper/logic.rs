@@ -15,7 +15,7 @@ pub struct Low(Option<Wire>);
 impl Low {
     /// The wire of the constant.
     pub fn wire(&mut self, m: &mut Module) -> Wire {
-        *self.0.get_or_insert_with(|| m.call(("low", 0), LowFunction {}, [])[0])
+        *self.0.get_or_insert_with(|| m.call("low", LowFunction {}, [])[0])
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::beat::Shape;
 use super::registers::ADDRESS_BITS;
-use crate::rtl::{Bundle, Module, Wire, bundle};
+use crate::rtl::{Module, Wire, bundle};
 
 /// The signals that the source of an AXI4 stream drives.
 #[derive(Clone, Debug)]
@@ -37,11 +37,10 @@ impl SinkInputs {
         }
     }
 
-    /// Declares a stream's input ports `{prefix}tvalid`, `{prefix}tdata` and so on, and reserves the place of `{prefix}tready`.
+    /// Declares a stream's input ports `{prefix}tvalid`, `{prefix}tdata` and so on.
     pub fn enter(&self, m: &mut Module, prefix: &str, last: Last) -> SinkInputs {
         let name = |signal: &str| format!("{prefix}{signal}");
         let tvalid = m.input(&name("tvalid"), self.tvalid);
-        m.reserve_ports(&[&name("tready")]);
         let tdata = m.inputs(&name("tdata"), &self.tdata);
         let tlast = match last {
             Last::Always => self.tlast.map(|tlast| m.input(&name("tlast"), tlast)),
@@ -66,7 +65,7 @@ pub struct SourceOutputs {
 }
 
 impl SourceOutputs {
-    /// Declares the output ports `{prefix}tvalid`, `tdata`, `tuser`, `tlast`, in this order unless their places are reserved.
+    /// Declares the output ports `{prefix}tvalid`, `tdata`, `tuser`, `tlast`.
     pub fn hand_out(&self, m: &mut Module, prefix: &str) -> SourceOutputs {
         let name = |signal: &str| format!("{prefix}{signal}");
         SourceOutputs {
@@ -131,22 +130,5 @@ impl LiteHost {
         let [awaddr, araddr] = [(); 2].map(|()| bench.open(ADDRESS_BITS));
         let (wdata, wstrb) = (bench.open(32), bench.open(4));
         LiteHost { awaddr, awvalid, wdata, wstrb, wvalid, bready, araddr, arvalid, rready }
-    }
-
-    /// Declares the inputs, `{prefix}awaddr` and so on, and reserves the places of the outputs.
-    pub fn enter(&self, m: &mut Module, prefix: &str) -> LiteHost {
-        const AFTER: [(&str, &[&str]); 5] = [
-            ("awvalid", &["awready"]),
-            ("wvalid", &["wready", "bresp", "bvalid"]),
-            ("arvalid", &["arready", "rdata", "rresp", "rvalid"]),
-            ("bready", &[]),
-            ("rready", &[]),
-        ];
-        self.map_named(&mut |name, wire| {
-            let inside = m.input(&format!("{prefix}{name}"), wire);
-            let outputs = AFTER.iter().filter(|(input, _)| *input == name).flat_map(|(_, outputs)| *outputs);
-            outputs.for_each(|output| m.reserve_ports(&[&format!("{prefix}{output}")]));
-            inside
-        })
     }
 }

@@ -23,15 +23,15 @@ function! {
 /// query, also two open wires for the caller to drive: a vector is complete; it ends its packet.
 pub(super) fn last_of_packet(m: &mut Module, queries: usize) -> (Wire, Option<[Wire; 2]>) {
     if queries == 1 {
-        return (m.call(("high", 0), HighFunction {}, [])[0], None);
+        return (m.call("high", HighFunction {}, [])[0], None);
     }
     let bits = index_bits(queries);
     let [vector, ends] = [m.later(1), m.later(1)];
     // Complete vectors of the packet so far.
-    let place = m.state(("place_q", 0), bits);
+    let place = m.state("place_q", bits);
     let last_place = LastPlaceFunction { bits, last: queries as u64 - 1 };
-    let [stop] = m.call(("last_place", 0), last_place, [place]);
-    let [next] = m.call(("next_place", 0), NextPlaceFunction { bits }, [vector, ends, place]);
+    let [stop] = m.call("last_place", last_place, [place]);
+    let [next] = m.call("next_place", NextPlaceFunction { bits }, [vector, ends, place]);
     m.next(place, next);
     (stop, Some([vector, ends]))
 }

@@ -39,12 +39,10 @@ pub fn request_stream(
         m.clock();
         m.reset();
         let [v_ren, index, ce] = m.input_each(step);
-        m.reserve_ports(&["tvalid"]);
         let tready = m.input("tready", tready);
 
         // The current step has asked already; a request waits in index_q.
         let (asked, kept) = (m.state("asked_q", 1), m.state("kept_q", 1));
-        m.reserve(&["index_q"]);
         let [tvalid, blocked, keep, next_kept, next_asked] =
             m.call("rules", RequestRulesFunction {}, [v_ren, asked, kept, tready, ce]);
         m.next_all(&[asked, kept], &[next_asked, next_kept]);

@@ -90,19 +90,18 @@ pub fn result_stream(
         let o: Vec<Wire> =
             by_width(shape, o).flat_map(|(place, o)| m.inputs(&port_of("o", place), o)).collect();
         let [o_valid, o_last, o_flags, ce] = m.input_each(result);
-        m.reserve_ports(&["tvalid"]);
         let tready = m.input("tready", tready);
 
         let mut words = words(m, shape, &o);
         if words.len() < shape.beats * shape.words {
-            let [fill] = m.call(("fill", 0), FillFunction { width: shape.word_bits() }, []);
+            let [fill] = m.call("fill", FillFunction { width: shape.word_bits() }, []);
             words.resize(shape.beats * shape.words, fill);
         }
         let no_room = m.later(1);
         let sent = if shape.beats > 1 {
             send(m, shape, &words, [o_valid, o_last, o_flags, ce], no_room)
         } else {
-            let [blocked, push] = m.call(("whole", 0), SendWholeFunction {}, [o_valid, ce, no_room]);
+            let [blocked, push] = m.call("whole", SendWholeFunction {}, [o_valid, ce, no_room]);
             Sent { push, x: words, flags: o_flags, last: o_last, blocked }
         };
         let (buffer, full) = beat_buffer(m, "buffer", sent.push, &sent.x, [sent.flags, sent.last], tready);
@@ -132,12 +131,11 @@ fn send(
     let rest_beats = shape.beats - 1;
     let bits = bits_for(rest_beats as u64);
     let width = shape.word_bits();
-    m.reserve(&["rest_q", "flags_q", "last_q", "left_q"]);
     // Beats that wait in rest_q.
-    let left = m.state(("left_q", 0), bits);
+    let left = m.state("left_q", bits);
     let rules = SendRulesFunction { bits, rest: rest_beats as u64 };
     let [blocked, load, push, waiting, last_beat, next_left] =
-        m.call(("rules", 0), rules, [o_valid, ce, no_room, left]);
+        m.call("rules", rules, [o_valid, ce, no_room, left]);
     m.next(left, next_left);
     // rest_q holds the beats after the first. It loads a new result's or shifts by a beat; nothing moves into the last place.
     let (first, following) = words.split_at(shape.words);
@@ -154,9 +152,9 @@ fn send(
     }
     let sent = rest.iter().zip(first).map(|(&rest, &first)| [waiting, rest, first]);
     let x = m.call_each("send", SelectFunction { width }, sent);
-    let kept = m.register_if(("flags_q", 0), load, o_flags);
-    let kept_last = m.register_if(("last_q", 0), load, o_last);
+    let kept = m.register_if("flags_q", load, o_flags);
+    let kept_last = m.register_if("last_q", load, o_last);
     let inputs = [waiting, last_beat, o_flags, kept, kept_last];
-    let [flags, last] = m.call(("send_flags", 0), SendFlagsFunction {}, inputs);
+    let [flags, last] = m.call("send_flags", SendFlagsFunction {}, inputs);
     Sent { push, x, flags, last, blocked }
 }

@@ -81,7 +81,7 @@ pub fn state_stream(
         format!("state_stream_{}_{queries}", shape.ident()),
         "The states that the queries of a block start from, one packet; it may begin when the packet of queries has.",
     );
-    around.part((name, 0), tag, |m| {
+    around.part(name, tag, |m| {
         m.clock();
         m.reset();
         let stream = stream.enter(m, "", Last::Always);
@@ -151,10 +151,10 @@ pub fn steps_of(
     k_mask: Option<Wire>,
 ) -> StepInputs {
     let behind =
-        |m: &mut Module, name: &str, x: Wire| m.call((name, 0), WithoutFunction {}, [x, states.stating])[0];
+        |m: &mut Module, name: &str, x: Wire| m.call(name, WithoutFunction {}, [x, states.stating])[0];
     let key_valid = behind(m, "key_valid", k_valid);
     let k_last = behind(m, "key_last", k_last);
     let k_mask = k_mask.map(|k_mask| behind(m, "key_mask", k_mask));
-    let [k_valid] = m.call(("step_valid", 0), EitherFunction {}, [key_valid, states.offers]);
+    let [k_valid] = m.call("step_valid", EitherFunction {}, [key_valid, states.offers]);
     StepInputs { k_valid, k_last, k_mask, key_valid }
 }

@@ -104,14 +104,12 @@ pub fn step_tracker(
         let state = m.optional_input("state", state);
 
         let running = m.state("running_q", 1);
-        m.reserve(&["end_q", "due_q", "state_due_q", "index_q", "between_q"]);
         let [k_end, next_running] =
             m.call("blocks", RunningFunction {}, [k_valid, k_ready, k_last, q_ready, running]);
         m.next(running, next_running);
         let key_missing = dense.then(|| {
-            let between = m.state(("between_q", 0), 1);
-            let [next, missing] =
-                m.call(("between", 0), BetweenFunction {}, [k_valid, k_ready, k_last, between]);
+            let between = m.state("between_q", 1);
+            let [next, missing] = m.call("between", BetweenFunction {}, [k_valid, k_ready, k_last, between]);
             m.next(between, next);
             missing
         });
@@ -121,8 +119,8 @@ pub fn step_tracker(
         let due = late_flag(m, "due_q", ask, value_latency as usize);
         let state_due = state.map(|state| late_flag(m, "state_due_q", state, value_latency as usize));
         let index = step.map(|step| {
-            let index = m.state(("index_q", 0), INDEX_BITS);
-            let [next] = m.call(("next_step", 0), NextStepFunction {}, [step, end, index]);
+            let index = m.state("index_q", INDEX_BITS);
+            let [next] = m.call("next_step", NextStepFunction {}, [step, end, index]);
             m.next(index, next);
             index
         });

@@ -21,6 +21,10 @@ use flashd_spec::config::{Carried, ConfigError, Values, WrapperConfig};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
+/// The interfaces in port order, by what the names of their ports begin with. Clock and reset come before them.
+const INTERFACES: [&str; 8] =
+    ["a", "s_axis_q_", "s_axis_k_", "m_axis_vreq_", "s_axis_v_", "s_axis_s_", "m_axis_o_", "s_axil_"];
+
 /// Builds the wrapper of a configuration. Its clock is `aclk`.
 ///
 /// # Errors
@@ -36,6 +40,9 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
         m.clock_port("aclk");
         let ports = open.enter(m);
         wrapper(m, config, &n, &shapes, &ports);
+        m.order_ports(|name| {
+            INTERFACES.iter().position(|interface| name.starts_with(interface)).unwrap_or(0)
+        });
     });
     Ok(bench.into_circuit())
 }
@@ -92,21 +99,17 @@ impl Ports {
         Ports { aresetn, q, k, v, s, vreq_tready: (!all).then_some(vreq_tready), o_tready, host }
     }
 
-    /// Declares them, and reserves the places of the outputs.
+    /// Declares them.
     fn enter(&self, m: &mut Module) -> Ports {
         let aresetn = m.input("aresetn", self.aresetn);
         let q = self.q.enter(m, "s_axis_q_", Last::Always);
         let k = self.k.enter(m, "s_axis_k_", Last::Always);
         // The port of requests. A vector of one wire is an optional port.
-        m.reserve_ports(&["m_axis_vreq_tvalid"]);
-        let vreq_tready = self.vreq_tready.map(|tready| m.inputs("m_axis_vreq_tready", &[tready])[0]);
-        m.reserve_ports(&["m_axis_vreq_tdata"]);
+        let vreq_tready = self.vreq_tready.map(|tready| m.input("m_axis_vreq_tready", tready));
         let v = self.v.enter(m, "s_axis_v_", Last::Optional);
         let s = self.s.as_ref().map(|s| s.enter(m, "s_axis_s_", Last::Always));
-        m.reserve_ports(&["m_axis_o_tvalid"]);
         let o_tready = m.input("m_axis_o_tready", self.o_tready);
-        m.reserve_ports(&["m_axis_o_tdata", "m_axis_o_tlast", "m_axis_o_tuser"]);
-        let host = self.host.enter(m, "s_axil_");
+        let host = m.enter("s_axil_", &self.host);
         Ports { aresetn, q, k, v, s, vreq_tready, o_tready, host }
     }
 }
@@ -139,11 +142,7 @@ struct StreamsIn {
 fn wrapper(m: &mut Module, config: &WrapperConfig, n: &Arc<Numerics>, shapes: &Shapes, ports: &Ports) {
     let [rst] = m.call("reset", ResetFunction {}, [ports.aresetn]);
     m.reset_by(rst);
-    // These parts depend on each other in a circle; the reserved names give their order in the Verilog.
-    m.reserve(&[
-        "gate", "host", "queries", "keys", "states", "values", "requests", "results", "flags", "done",
-    ]);
-    m.reserve(&["steps", "activity", "request_stall", "advance", "low", "array"]);
+    // These parts depend on each other in a circle.
     let mut low = Low::default();
     let [ce, q_ready, k_ready, value_due] = [(); 4].map(|()| m.later(1));
     let mut from = FromArray { ce, q_ready, k_ready, value_due, value_due_last: None, state_due: None };
@@ -170,9 +169,9 @@ fn wrapper(m: &mut Module, config: &WrapperConfig, n: &Arc<Numerics>, shapes: &S
     // The streams out of the array.
     let requests = ports.vreq_tready.zip(steps.index).map(|(tready, index)| {
         let step = [("v_ren", key_steps[1]), ("index", index), ("ce", ce)];
-        let ([tvalid, tdata], blocked) = request_stream(m, ("requests", 0), step, tready);
-        m.outputs("m_axis_vreq_tvalid", &[tvalid]);
-        m.outputs("m_axis_vreq_tdata", &[tdata]);
+        let ([tvalid, tdata], blocked) = request_stream(m, "requests", step, tready);
+        m.output("m_axis_vreq_tvalid", tvalid);
+        m.output("m_axis_vreq_tdata", tdata);
         blocked
     });
     let (done, result_blocked) = results_out(m, &mut low, &shapes.o, &array, ce, ports.o_tready);
@@ -194,7 +193,7 @@ fn wrapper(m: &mut Module, config: &WrapperConfig, n: &Arc<Numerics>, shapes: &S
     ];
     let counted: [Wire; 6] = m.call("activity", ActivityFunction {}, activity);
     let request_stall = requests
-        .map(|blocked| m.call(("request_stall", 0), RequestStallFunction {}, [blocked, result_blocked])[0]);
+        .map(|blocked| m.call("request_stall", RequestStallFunction {}, [blocked, result_blocked])[0]);
     let key_missing = steps.key_missing.unwrap_or_else(|| low.wire(m));
     let advance = [rst, key_missing, values.missing, request_blocked, result_blocked];
     let [moves] = m.call("advance", AdvanceFunction {}, advance);
@@ -267,7 +266,7 @@ fn streams_in(
     from.state_due = ports.s.is_some().then(|| m.later(1));
     let with_states = ports.s.as_ref().zip(shapes.s.as_ref()).zip(host.states).zip(from.state_due);
     let states = with_states.map(|(((s, shape), enabled), due)| {
-        let [key_ends] = m.call(("key_ends", 0), BothFunction {}, [keys.taken, keys.k_last]);
+        let [key_ends] = m.call("key_ends", BothFunction {}, [keys.taken, keys.k_last]);
         let signals = [
             ("enabled", enabled),
             ("block", queries_in.opens),
@@ -277,8 +276,8 @@ fn streams_in(
             ("ce", ce),
         ];
         let states = state_stream(m, "states", shape, queries, s, signals);
-        m.outputs("s_axis_s_tready", &[states.tready]);
-        let [ready] = m.call(("key_ready", 0), WithoutFunction {}, [k_ready, states.stating]);
+        m.output("s_axis_s_tready", states.tready);
+        let [ready] = m.call("key_ready", WithoutFunction {}, [k_ready, states.stating]);
         m.drive(key_ready, ready);
         states
     });
@@ -363,7 +362,7 @@ impl Events {
 fn key_steps(m: &mut Module, array: &ArrayOutputs) -> [Wire; 2] {
     let steps = [("key_step", array.core.v_step), ("key_ask", array.core.v_ren)];
     match array.core.v_state {
-        Some(state) => steps.map(|(name, x)| m.call((name, 0), WithoutFunction {}, [x, state])[0]),
+        Some(state) => steps.map(|(name, x)| m.call(name, WithoutFunction {}, [x, state])[0]),
         None => steps.map(|(_, x)| x),
     }
 }

@@ -110,11 +110,11 @@ struct Ruled {
 
 /// Values that were asked for, without packets.
 fn requested(m: &mut Module, shape: &Shape, stream: &SinkInputs, busy: Wire, [due, ce]: [Wire; 2]) -> Ruled {
-    let permit = m.inputs("busy", &[busy])[0];
+    let permit = m.input("busy", busy);
     let [due, ce] = m.input_each([("due", due), ("ce", ce)]);
     let take = m.later(1);
     let vectors = vector_input(m, "vectors", shape, stream, permit, None, take);
-    let [missing, takes] = m.call(("alone", 0), ValueRulesFunction {}, [due, vectors.full, ce]);
+    let [missing, takes] = m.call("alone", ValueRulesFunction {}, [due, vectors.full, ce]);
     m.drive(take, takes);
     Ruled { vectors, missing, errors: Vec::new() }
 }
@@ -127,21 +127,21 @@ fn packets(
     credit_bits: u32,
     [block, due, due_last, ce]: [Wire; 4],
 ) -> Ruled {
-    let block = m.inputs("block", &[block])[0];
+    let block = m.input("block", block);
     let due = m.input("due", due);
-    let due_last = m.inputs("due_last", &[due_last])[0];
+    let due_last = m.input("due_last", due_last);
     let ce = m.input("ce", ce);
     let (opens, take) = (m.later(1), m.later(1));
     // Blocks whose values have not begun to come.
-    let permit = credit(m, ("credit", 0), credit_bits, block, opens);
+    let permit = credit(m, "credit", credit_bits, block, opens);
     // The packet had too few values: the rest of its block goes without. It had too many: the rest is dropped.
-    let (exhausted, dropping) = (m.state(("exhausted_q", 0), 1), m.state(("dropping_q", 0), 1));
+    let (exhausted, dropping) = (m.state("exhausted_q", 1), m.state("dropping_q", 1));
     let vectors = vector_input(m, "vectors", shape, stream, permit, None, take);
     let packet = vectors.packet();
     m.drive(opens, packet.opens);
     let rules = [due, due_last, vectors.full, packet.last, exhausted, dropping, ce];
     let [missing, takes, too_long, too_short, next_exhausted, next_dropping] =
-        m.call(("packet", 0), ValuePacketRulesFunction {}, rules);
+        m.call("packet", ValuePacketRulesFunction {}, rules);
     m.drive(take, takes);
     m.next_all(&[exhausted, dropping], &[next_exhausted, next_dropping]);
     let errors = [too_long, too_short].into_iter().chain(packet.partial).collect();

@@ -92,8 +92,6 @@ pub fn vector_input(
         let stop = m.optional_input("stop", stop);
         let take = m.input("take", take);
 
-        m.reserve(&["word_q", "full_q", "last_q", "flag_q", "beat_q", "begun_q", "cut_q", "dropping_q"]);
-        m.reserve(&["low", "high"]);
         let (full, fill) = (m.state("full_q", 1), m.later(1));
         let [room] = m.call("vector_room", RoomFunction {}, [full, take]);
         let (count, final_beat) = count_beats(m, beats, fill);
@@ -103,7 +101,7 @@ pub fn vector_input(
                 let (rules, packet) = packet_rules(m, beat, tlast, stop, beats > 1);
                 (rules, Some(packet))
             }
-            None => (m.call(("plain", 0), VectorRulesFunction {}, beat), None),
+            None => (m.call("plain", VectorRulesFunction {}, beat), None),
         };
         m.drive(fill, fill_now);
 
@@ -112,7 +110,7 @@ pub fn vector_input(
         let data = padded(m, "padded", cut, &tdata);
         let flag = padded(m, "padded_flag", cut, tuser.as_slice());
         let enables = match count {
-            Some(count) => m.leaf(("select", 0), VectorLeaf::new(BeatSelect { beats }), &[fill, count]),
+            Some(count) => m.leaf("select", VectorLeaf::new(BeatSelect { beats }), &[fill, count]),
             None => vec![fill],
         };
         let mut stored = Vec::new();
@@ -122,13 +120,12 @@ pub fn vector_input(
             }
         }
         let elements = joined(m, shape, stored);
-        let last = packet.as_ref().map(|packet| m.register_if(("last_q", 0), vector, packet.last));
+        let last = packet.as_ref().map(|packet| m.register_if("last_q", vector, packet.last));
         let flag = m.registers_if("flag_q", vector, &flag).pop();
         let [next_full] = m.call("next_full", FullFunction {}, [vector, full, take]);
         m.next(full, next_full);
 
-        m.reserve_ports(&["opens", "vector", "ends", "full", "last", "flag", "y", "too_long", "partial"]);
-        let one = |m: &mut Module, name: &str, wire: Wire| m.outputs(name, &[wire])[0];
+        let one = |m: &mut Module, name: &str, wire: Wire| m.output(name, wire);
         let packet = packet.zip(last).map(|(packet, last)| PacketOutputs {
             opens: one(m, "opens", packet.opens),
             last: one(m, "last", last),
@@ -168,12 +165,12 @@ pub(super) fn port_of(name: &str, place: usize) -> String {
 fn count_beats(m: &mut Module, beats: usize, fill: Wire) -> (Option<Wire>, Wire) {
     if beats == 1 {
         // Every beat completes a vector.
-        return (None, m.call(("high", 0), HighFunction {}, [])[0]);
+        return (None, m.call("high", HighFunction {}, [])[0]);
     }
     let bits = index_bits(beats);
-    let beat = m.state(("beat_q", 0), bits);
+    let beat = m.state("beat_q", bits);
     let next_beat = NextBeatFunction { beats: beats as u32, bits };
-    let [final_beat, next] = m.call(("next_beat", 0), next_beat, [fill, beat]);
+    let [final_beat, next] = m.call("next_beat", next_beat, [fill, beat]);
     m.next(beat, next);
     (Some(beat), final_beat)
 }
@@ -188,27 +185,27 @@ fn packet_rules(
     several: bool,
 ) -> ([Wire; 3], PacketOutputs) {
     let mut low = Low::default();
-    let begun = m.state(("begun_q", 0), 1);
-    let cut = if several { m.state(("cut_q", 0), 1) } else { low.wire(m) };
-    let dropping = if stop.is_some() { m.state(("dropping_q", 0), 1) } else { low.wire(m) };
+    let begun = m.state("begun_q", 1);
+    let cut = if several { m.state("cut_q", 1) } else { low.wire(m) };
+    let dropping = if stop.is_some() { m.state("dropping_q", 1) } else { low.wire(m) };
     let [tready, fill, vector, last, opens, next_begun] = m.call(
-        ("packet", 0),
+        "packet",
         PacketRulesFunction {},
         [tvalid, tlast, permit, room, final_beat, begun, cut, dropping],
     );
     m.next(begun, next_begun);
     let partial = several.then(|| {
         let inputs = [tvalid, tready, tlast, final_beat, dropping, cut, vector];
-        let [partial, next_cut] = m.call(("cuts", 0), CutRulesFunction {}, inputs);
+        let [partial, next_cut] = m.call("cuts", CutRulesFunction {}, inputs);
         m.next(cut, next_cut);
         partial
     });
     let limits = stop.map(|stop| {
         let inputs = [tvalid, tready, tlast, vector, last, stop, dropping];
-        let [too_long, next_dropping] = m.call(("drops", 0), DropRulesFunction {}, inputs);
+        let [too_long, next_dropping] = m.call("drops", DropRulesFunction {}, inputs);
         m.next(dropping, next_dropping);
         // The packet ends here, or the vector is the last that it may have.
-        let [ends] = m.call(("ending", 0), EitherFunction {}, [last, stop]);
+        let [ends] = m.call("ending", EitherFunction {}, [last, stop]);
         LimitOutputs { vector, ends, too_long }
     });
     let last = limits.as_ref().map_or(last, |limits| limits.ends);

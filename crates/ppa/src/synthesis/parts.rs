@@ -42,11 +42,11 @@ mod tests {
         assert_eq!(part(&["u_weight", "u_sum"]), CorePart::Weight);
         assert_eq!(part(&["u_weight_softmax"]), CorePart::Weight);
         assert_eq!(part(&["u_score_base_2"]), CorePart::Weight);
-        assert_eq!(part(&["u_score_fused_0", "u_tree_rest_0", "u_sum_0"]), CorePart::DotProduct);
+        assert_eq!(part(&["u_score_fused", "u_tree_rest_0", "u_sum_0"]), CorePart::DotProduct);
         assert_eq!(part(&["u_score_dot"]), CorePart::DotProduct);
         assert_eq!(part(&["u_core_1", "u_group_0", "u_lane_12", "u_sum"]), CorePart::OutputUpdate);
         assert_eq!(part(&["u_core_1"]), CorePart::Control);
-        assert_eq!(part(&["u_kept_0"]), CorePart::Control);
+        assert_eq!(part(&["u_kept"]), CorePart::Control);
         assert_eq!(part(&[]), CorePart::Control);
         assert_eq!(part(&["u_k_special"]), CorePart::Control);
     }

@@ -6,10 +6,10 @@ use flashd_hwmodel::netlist::{Operator, Step, Steps};
 use flashd_rtl_engine::{Backend, evaluate};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
+use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::cell::RefCell;
-use std::collections::HashSet;
 
 const SEED: u64 = 0xfa17;
 const FAULTS: usize = 200;
@@ -118,24 +118,24 @@ fn a_changed_operator_is_seen() {
         CoreConfig::new(Design::FlashD, 4, Format::FP8_E4M3),
         CoreConfig::new(Design::Fa2, 4, Format::FP8_E4M3),
     ];
-    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
-    let mut unseen = Vec::new();
-    // No fault counts twice.
-    let mut known = HashSet::new();
-    while known.len() < FAULTS {
-        let drawn = known.len();
-        let config = &configs[drawn % configs.len()];
-        let circuit = || build(config).expect("a valid configuration");
-        let all = RefCell::new(Vec::new());
-        Pair::changed(circuit(), Backend::best(), 0, &|kind, steps| {
-            all.borrow_mut().extend(faults(&steps).into_iter().map(|fault| (kind, fault)));
+    let circuit = |config: &CoreConfig| build(config).expect("a valid configuration");
+    let mut all = Vec::new();
+    for config in &configs {
+        let found = RefCell::new(Vec::new());
+        Pair::changed(circuit(config), Backend::best(), 0, &|kind, steps| {
+            let leaf = format!("{steps:?}");
+            let of_leaf = |(place, step)| ((config.name(), leaf.clone(), place), (config, kind, step));
+            found.borrow_mut().extend(faults(&steps).into_iter().map(of_leaf));
             steps
         });
-        let all = all.into_inner();
-        let (kind, (place, step)) = all[rng.random_range(0..all.len())].clone();
-        if !known.insert((config.name(), kind, place)) {
-            continue;
-        }
+        all.extend(found.into_inner());
+    }
+    // The draw is the same whatever the order of the leaves is.
+    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let (drawn_faults, _) = all.partial_shuffle(&mut ChaCha8Rng::seed_from_u64(SEED), FAULTS);
+    let mut unseen = Vec::new();
+    for (drawn, ((_, _, place), (config, kind, step))) in drawn_faults.iter().enumerate() {
+        let (place, kind) = (*place, *kind);
         let before = RefCell::new(None);
         let changed = |of: usize, mut steps: Steps| {
             if of == kind {
@@ -145,7 +145,7 @@ fn a_changed_operator_is_seen() {
             steps
         };
         let seen = (0..ATTEMPTS)
-            .any(|seed| Pair::changed(circuit(), Backend::best(), seed, &changed).run(CYCLES).is_err());
+            .any(|seed| Pair::changed(circuit(config), Backend::best(), seed, &changed).run(CYCLES).is_err());
         if !seen {
             let Some(before) = before.into_inner() else { continue };
             let mut after = before.clone();

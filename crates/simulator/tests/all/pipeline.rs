@@ -123,7 +123,7 @@ fn logs_of_cores_agree_with_waves() {
                     let (_, taken, _) = op.spans(0).next().unwrap();
                     assert_eq!((op.begun, vcd.bits("k_valid", taken)), (taken, 1));
                     let is_masked = op.retired.unwrap().2 == 1;
-                    assert_eq!(vcd.bits("k_mask_0", taken) == 1, is_masked);
+                    assert_eq!(vcd.bits("k_mask", taken) == 1, is_masked);
                     masked += usize::from(is_masked);
                     held += usize::from(op.label.ends_with(", held"));
                     let Some(s) = number(op, "s") else { continue };
@@ -131,8 +131,8 @@ fn logs_of_cores_agree_with_waves() {
                     let stage = if config.softcap.is_some() { "cap" } else { "score" };
                     let (_, at, _) = op.spans(0).find(|(name, ..)| *name == stage).unwrap();
                     let signal = match (config.bias, config.softcap) {
-                        (true, _) => "biased_0.biased_real",
-                        (false, Some(_)) => "capped_0.capped_real",
+                        (true, _) => "biased.biased_real",
+                        (false, Some(_)) => "capped.capped_real",
                         (false, None) => "score.score_real",
                     };
                     assert_eq!(s, vcd.real(signal, at), "{}: {op:?}", config.name());

@@ -107,7 +107,7 @@ fn the_clock_rises_with_every_cycle() {
         .collect();
     assert_eq!(vcd.waves.time_table(), expected);
     for cycle in 3..end {
-        for clk in ["clk", "score.fused_0.clk", "weight.x_q.clk"] {
+        for clk in ["clk", "score.fused.clk", "weight.x_q.clk"] {
             let level = |time| vcd.at(clk, time, |v| v.to_bit_string());
             assert_eq!((level(cycle * PERIOD_NS), level(cycle * PERIOD_NS + 5)), ("1".into(), "0".into()));
         }

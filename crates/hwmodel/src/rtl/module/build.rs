@@ -2,7 +2,7 @@
 
 use super::{Driver, Module};
 use crate::rtl::signal::Signal;
-use crate::rtl::structure::{Kind, Node, Port, Structure};
+use crate::rtl::structure::{Kind, Port, Structure};
 use crate::rtl::{Circuit, Watched};
 use std::sync::Arc;
 
@@ -27,7 +27,6 @@ impl Module {
     pub(super) fn build(mut self) -> Built {
         let resolved: Vec<u32> = (0..self.slots.len() as u32).map(|slot| self.resolve(slot)).collect();
         let to = |slot: &mut u32| *slot = resolved[*slot as usize];
-        self.ports.sort_by_key(|declared| declared.stands);
         let side = |output| {
             let ports = self.ports.iter().filter(move |declared| declared.port.output == output);
             ports.flat_map(|declared| declared.outside.iter().copied()).collect()
@@ -40,7 +39,6 @@ impl Module {
         for watched in self.watches.iter_mut().filter(|watched| watched.path.is_empty()) {
             to(&mut watched.slot);
         }
-        self.put_in_place();
         let clocked = self.nodes.iter().any(|node| match &node.kind {
             Kind::Leaf(_) => false,
             Kind::Register(_) | Kind::Gate => true,
@@ -58,20 +56,6 @@ impl Module {
         };
         let (watches, signals) = (self.watches, self.signals);
         Built { structure: Arc::new(structure), inputs, outputs, watches, signals }
-    }
-
-    /// Sorts the parts by their places, and the elements of a vector with a reserved place by their numbers.
-    fn put_in_place(&mut self) {
-        let mut order: Vec<usize> = (0..self.nodes.len()).collect();
-        order.sort_by_key(|&node| (self.stands[node], self.nodes[node].index));
-        let mut now = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(place, &node)| now[node] = place as u32);
-        let mut nodes: Vec<Option<Node>> = std::mem::take(&mut self.nodes).into_iter().map(Some).collect();
-        self.nodes = order.into_iter().filter_map(|node| nodes[node].take()).collect();
-        self.nodes.iter_mut().flat_map(|node| &mut node.gate).for_each(|gate| *gate = now[*gate as usize]);
-        for first in self.watches.iter_mut().filter_map(|watched| watched.path.first_mut()) {
-            *first = now[*first as usize];
-        }
     }
 
     /// The slot at the end of a chain of drivers.

@@ -9,21 +9,6 @@ use crate::rtl::{Tag, Watched};
 use std::sync::Arc;
 
 impl Module {
-    /// Reserves places in the emitted text, so that parts are in the order of the data flow. The named parts or registers may be added
-    /// later, because they read wires that do not exist yet, or may have been added before, because others read theirs.
-    pub fn reserve(&mut self, names: &[&str]) {
-        for name in names {
-            self.places.keep(&[name]);
-            let added = self.nodes.iter().zip(&mut self.stands).filter(|(node, _)| node.name == *name);
-            added.for_each(|(_, stands)| *stands = self.places.last);
-        }
-    }
-
-    /// Reserves one place for vectors of parts that are added later: element 0 of each, then element 1.
-    pub fn reserve_alternate(&mut self, names: &[&str]) {
-        self.places.keep(names);
-    }
-
     /// Adds a combinational function and returns its outputs.
     pub fn call<F: Function<I, O>, const I: usize, const O: usize>(
         &mut self,
@@ -224,7 +209,6 @@ impl Module {
     pub(super) fn add_node(&mut self, name: Name, kind: Kind, inputs: Vec<u32>, outputs: Vec<u32>) {
         let Name { base: name, index } = name;
         assert!(self.names.insert((name.clone(), index)), "{}: two parts {name}", self.tag.name);
-        self.stands.push(self.places.of(&name));
         self.nodes.push(Node { name, index, kind, inputs, outputs, gate: self.gate });
     }
 }

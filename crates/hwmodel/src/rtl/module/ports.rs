@@ -45,9 +45,9 @@ impl Module {
         self.bring_in(name, true, from)
     }
 
-    /// Declares an input that only some configurations have; the port is a vector of length 0 or 1.
+    /// Declares an input that only some configurations have.
     pub fn optional_input(&mut self, name: &str, from: Option<Wire>) -> Option<Wire> {
-        self.bring_in(name, true, from.as_slice()).pop()
+        from.map(|wire| self.input(name, wire))
     }
 
     fn bring_in(&mut self, name: &str, vector: bool, from: &[Wire]) -> Vec<Wire> {
@@ -76,9 +76,9 @@ impl Module {
         self.output_port(name, true, from)
     }
 
-    /// Declares an output that only some configurations have; the port is a vector of length 0 or 1.
+    /// Declares an output that only some configurations have.
     pub fn optional_output(&mut self, name: &str, from: Option<Wire>) -> Option<Wire> {
-        self.output_port(name, true, from.as_slice()).pop()
+        from.map(|wire| self.output(name, wire))
     }
 
     fn output_port(&mut self, name: &str, vector: bool, from: &[Wire]) -> Vec<Wire> {
@@ -96,9 +96,9 @@ impl Module {
         outside
     }
 
-    /// Reserves places among the ports for ports that are declared later, such as an output whose driver depends on an input that follows it.
-    pub fn reserve_ports(&mut self, names: &[&str]) {
-        names.iter().for_each(|name| self.port_places.keep(&[name]));
+    /// Sorts the ports that are declared so far by the rank of their names; equal ranks keep their order.
+    pub fn order_ports(&mut self, rank: impl Fn(&str) -> usize) {
+        self.ports.sort_by_key(|declared| rank(&declared.port.name));
     }
 
     fn add_port(&mut self, name: &str, vector: bool, output: bool, words: &[Wire], outside: Vec<u32>) {
@@ -108,6 +108,6 @@ impl Module {
         assert!(words.iter().all(|wire| wire.width == width), "{}: words of several widths", port());
         let slots = words.iter().map(|wire| wire.slot).collect();
         let port = Port { name: name.into(), vector, output, width, slots };
-        self.ports.push(Declared { port, stands: self.port_places.of(name), outside });
+        self.ports.push(Declared { port, outside });
     }
 }

@@ -106,7 +106,7 @@ impl Checks<'_> {
         let (q, k) = (&self.workload.queries[query].q, &self.workload.k.words()[key * d..(key + 1) * d]);
         let dot: f64 = q.iter().zip(k).map(|(q, k)| fmt.value(*q) * fmt.value(*k)).sum();
         let scaled = dot * power(n.score_shift);
-        let total = vcd.real("score.fused_0.total_real", cycle);
+        let total = vcd.real("score.fused.total_real", cycle);
         let unit = power(-((n.natural_fraction() + n.dot_guard) as i32));
         assert!((total - scaled).abs() <= (d as f64 / 2.0 + 1.0) * unit, "{at}: {total} is not {scaled}");
         s
