@@ -127,12 +127,6 @@ pub trait Carrier:
 
     /// The next number away from zero; zero stays zero.
     fn away(self) -> Self;
-
-    /// The largest power of two not above a normal magnitude.
-    fn binade(self) -> Self;
-
-    /// `2^exponent / self`, where `self` is a power of two.
-    fn pow2_over(self, exponent: i32) -> Self;
 }
 
 /// The carrier's constant for rounding to integers.
@@ -210,17 +204,6 @@ macro_rules! carrier {
             #[inline(always)]
             fn away(self) -> Self {
                 <$float>::from_bits(self.to_bits() + <$bits>::from(self != 0.0))
-            }
-
-            #[inline(always)]
-            fn binade(self) -> Self {
-                <$float>::from_bits(self.to_bits() & <$float>::INFINITY.to_bits())
-            }
-
-            #[inline(always)]
-            fn pow2_over(self, exponent: i32) -> Self {
-                let ones = 2 * (<$float>::MAX_EXP - 1) + exponent;
-                <$float>::from_bits(((ones as $bits) << (<$float>::MANTISSA_DIGITS - 1)) - self.to_bits())
             }
         }
     };

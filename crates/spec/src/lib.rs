@@ -31,6 +31,7 @@ pub mod format;
 // The machines that can be generated and simulated, and their ports.
 pub mod machine;
 pub mod ports;
+pub mod streams;
 
 // What follows from that: widths, constants, and the coefficients of the tables.
 pub mod numerics;

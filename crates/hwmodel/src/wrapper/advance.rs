@@ -77,6 +77,6 @@ function! {
     name(this) = "result_flags";
     doc = "tuser of a result: invalid, overflow, empty, saturated, from bit 0 on.";
     inputs { invalid: 1, overflow: 1, empty: 1, saturated: 1 }
-    outputs { flags: super::buffer::FLAG_BITS }
+    outputs { flags: flashd_spec::streams::FLAG_BITS }
     eval<W> { [saturated.concat(&empty).concat(&overflow).concat(&invalid)] }
 }

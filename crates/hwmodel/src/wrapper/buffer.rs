@@ -4,9 +4,7 @@ use super::ports::SourceOutputs;
 use crate::array::results::SelectFunction;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
-
-/// Bits of `m_axis_o_tuser`: invalid, overflow, empty, saturated.
-pub const FLAG_BITS: u32 = 4;
+use flashd_spec::streams::FLAG_BITS;
 
 function! {
     /// Decides which place of the buffer a beat goes to.

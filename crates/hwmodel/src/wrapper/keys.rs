@@ -3,7 +3,7 @@
 use super::beat::Shape;
 use super::logic::{KEY_CREDIT_BITS, credit};
 use super::packet::{NextPlaceFunction, TakeFunction};
-use super::ports::{Last, SinkInputs};
+use super::ports::SinkInputs;
 use super::vector::vector_input;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
@@ -69,7 +69,7 @@ pub fn key_stream(
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let stream = stream.enter(m, "", Last::Always);
+        let stream = stream.enter(m, "");
         let [block, length, ready, ce] = m.input_each(ports);
 
         let [opens, vector, ends, full] = [(); 4].map(|()| m.later(1));

@@ -53,7 +53,5 @@ mod values;
 mod vector;
 
 pub use beat::Shape;
-pub use buffer::FLAG_BITS;
 pub use registers::{Access, Field, Register, RegisterName, registers};
-pub use requests::INDEX_BITS;
 pub use top::build;

@@ -3,6 +3,8 @@
 use super::beat::Shape;
 use super::registers::ADDRESS_BITS;
 use crate::rtl::{Module, Wire, bundle};
+use flashd_spec::config::WrapperConfig;
+use flashd_spec::streams::StreamPort;
 
 /// The signals that the source of an AXI4 stream drives.
 #[derive(Clone, Debug)]
@@ -17,37 +19,27 @@ pub struct SinkInputs {
     pub tuser: Option<Wire>,
 }
 
-/// Whether a stream's `tlast` is a port in every configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Last {
-    /// Always.
-    Always,
-    /// Only where the configuration gives the stream packets.
-    Optional,
-}
-
 impl SinkInputs {
-    /// Open wires for a stream whose vectors have `shape`.
-    pub fn open(bench: &mut Module, shape: &Shape, has_last: bool, has_flag: bool) -> SinkInputs {
+    /// Open wires for a stream of a wrapper, whose vectors have `shape`.
+    pub fn open(bench: &mut Module, config: &WrapperConfig, stream: StreamPort, shape: &Shape) -> SinkInputs {
+        let row = stream.row();
         SinkInputs {
             tvalid: bench.open(1),
             tdata: bench.opens(shape.words, shape.word_bits()),
-            tlast: has_last.then(|| bench.open(1)),
-            tuser: has_flag.then(|| bench.open(1)),
+            tlast: row.packet(config).map(|_| bench.open(1)),
+            tuser: row.user(config).map(|(bits, _)| bench.open(bits)),
         }
     }
 
-    /// Declares a stream's input ports `{prefix}tvalid`, `{prefix}tdata` and so on.
-    pub fn enter(&self, m: &mut Module, prefix: &str, last: Last) -> SinkInputs {
+    /// Declares the input ports `{prefix}tvalid`, `{prefix}tdata` and so on.
+    pub fn enter(&self, m: &mut Module, prefix: &str) -> SinkInputs {
         let name = |signal: &str| format!("{prefix}{signal}");
-        let tvalid = m.input(&name("tvalid"), self.tvalid);
-        let tdata = m.inputs(&name("tdata"), &self.tdata);
-        let tlast = match last {
-            Last::Always => self.tlast.map(|tlast| m.input(&name("tlast"), tlast)),
-            Last::Optional => m.optional_input(&name("tlast"), self.tlast),
-        };
-        let tuser = m.optional_input(&name("tuser"), self.tuser);
-        SinkInputs { tvalid, tdata, tlast, tuser }
+        SinkInputs {
+            tvalid: m.input(&name("tvalid"), self.tvalid),
+            tdata: m.inputs(&name("tdata"), &self.tdata),
+            tlast: m.optional_input(&name("tlast"), self.tlast),
+            tuser: m.optional_input(&name("tuser"), self.tuser),
+        }
     }
 }
 
@@ -58,7 +50,7 @@ pub struct SourceOutputs {
     pub tvalid: Wire,
     /// The beat's words, the lowest first.
     pub tdata: Vec<Wire>,
-    /// Flags of the result, `buffer::FLAG_BITS` bits.
+    /// Flags of the result, [`FLAG_BITS`](flashd_spec::streams::FLAG_BITS) bits.
     pub tuser: Wire,
     /// The beat ends its packet.
     pub tlast: Wire,

@@ -3,7 +3,7 @@
 use super::beat::Shape;
 use super::logic::HighFunction;
 use super::packet::{NextPlaceFunction, TakeFunction};
-use super::ports::{Last, SinkInputs};
+use super::ports::SinkInputs;
 use super::vector::vector_input;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
@@ -72,7 +72,7 @@ pub fn query_stream(
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let stream = stream.enter(m, "", Last::Always);
+        let stream = stream.enter(m, "");
         let [run, ready, ce] = m.input_each(ports);
 
         let (stop, counted) = last_of_packet(m, queries);

@@ -3,9 +3,7 @@
 use crate::array::results::SelectFunction;
 use crate::function;
 use crate::rtl::{Module, Name, Tag, Wire};
-
-/// Width of a request, which is the place of a key in its block.
-pub const INDEX_BITS: u32 = 32;
+use flashd_spec::streams::INDEX_BITS;
 
 function! {
     /// Rules by which a request leaves, waits, or freezes the array.

@@ -5,13 +5,14 @@
 //! array's port and the sink's `tready`.
 
 use super::beat::Shape;
-use super::buffer::{FLAG_BITS, beat_buffer};
+use super::buffer::beat_buffer;
 use super::ports::SourceOutputs;
 use super::vector::{by_width, port_of};
 use crate::array::results::SelectFunction;
 use crate::function;
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
 use crate::word::bits_for;
+use flashd_spec::streams::FLAG_BITS;
 
 function! {
     /// Rules for results of several beats: room for a result, and which beat leaves.

@@ -9,7 +9,7 @@
 use super::beat::Shape;
 use super::logic::{BothFunction, EitherFunction, KEY_CREDIT_BITS, Low, WithoutFunction, credit};
 use super::packet::NextPlaceFunction;
-use super::ports::{Last, SinkInputs};
+use super::ports::SinkInputs;
 use super::queries::last_of_packet;
 use super::vector::vector_input;
 use crate::function;
@@ -84,7 +84,7 @@ pub fn state_stream(
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let stream = stream.enter(m, "", Last::Always);
+        let stream = stream.enter(m, "");
         let [enabled, block, k_ready, due, key_ends, ce] = m.input_each(ports);
 
         let [opens, take] = [(); 2].map(|()| m.later(1));

@@ -1,9 +1,9 @@
 //! Tracks the steps in the array's pipeline for the streams around it.
 
-use super::requests::INDEX_BITS;
 use crate::attention::delay::late_flag;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
+use flashd_spec::streams::INDEX_BITS;
 
 function! {
     /// Next state of the flag that the array holds a block.

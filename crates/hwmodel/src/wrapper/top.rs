@@ -19,11 +19,8 @@ use crate::catalogue::v_step_latency;
 use crate::rtl::{Circuit, Module, Role, Stage, Tag, Wire};
 use flashd_spec::config::{Carried, ConfigError, Values, WrapperConfig};
 use flashd_spec::numerics::Numerics;
+use flashd_spec::streams::{REGISTER_PORT, STREAMS, StreamPort};
 use std::sync::Arc;
-
-/// The interfaces in port order, by what the names of their ports begin with. Clock and reset come before them.
-const INTERFACES: [&str; 8] =
-    ["a", "s_axis_q_", "s_axis_k_", "m_axis_vreq_", "s_axis_v_", "s_axis_s_", "m_axis_o_", "s_axil_"];
 
 /// Builds the wrapper of a configuration. Its clock is `aclk`.
 ///
@@ -40,11 +37,15 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
         m.clock_port("aclk");
         let ports = open.enter(m);
         wrapper(m, config, &n, &shapes, &ports);
-        m.order_ports(|name| {
-            INTERFACES.iter().position(|interface| name.starts_with(interface)).unwrap_or(0)
-        });
+        m.order_ports(interface_order);
     });
     Ok(bench.into_circuit())
+}
+
+/// The order of ports: clock and reset, the streams as in their table, and the registers.
+fn interface_order(name: &str) -> usize {
+    let stream = STREAMS.iter().position(|row| name.starts_with(row.name));
+    stream.map_or(if name.starts_with(REGISTER_PORT) { STREAMS.len() + 1 } else { 0 }, |place| place + 1)
 }
 
 /// The shapes of the streams.
@@ -87,29 +88,28 @@ struct Ports {
 impl Ports {
     /// Open wires for them.
     fn open(bench: &mut Module, config: &WrapperConfig, shapes: &Shapes) -> Ports {
-        let all = config.values == Values::All;
-        // Queries and keys come in a packet for each block; so do values, unless they are asked for one by one.
-        let q = SinkInputs::open(bench, &shapes.q, true, false);
-        let k = SinkInputs::open(bench, &shapes.k, true, config.array.core.masks);
-        let v = SinkInputs::open(bench, &shapes.v, all, false);
-        // A packet of states for each block, with a flag for each query that has none.
-        let s = shapes.s.as_ref().map(|shape| SinkInputs::open(bench, shape, true, true));
-        let [aresetn, vreq_tready, o_tready] = [(); 3].map(|()| bench.open(1));
+        let mut sink = |stream, shape| SinkInputs::open(bench, config, stream, shape);
+        let q = sink(StreamPort::Queries, &shapes.q);
+        let k = sink(StreamPort::Keys, &shapes.k);
+        let v = sink(StreamPort::Values, &shapes.v);
+        let s = shapes.s.as_ref().map(|shape| sink(StreamPort::States, shape));
+        let vreq_tready = StreamPort::Requests.row().exists(config).then(|| bench.open(1));
+        let [aresetn, o_tready] = [(); 2].map(|()| bench.open(1));
         let host = LiteHost::open(bench);
-        Ports { aresetn, q, k, v, s, vreq_tready: (!all).then_some(vreq_tready), o_tready, host }
+        Ports { aresetn, q, k, v, s, vreq_tready, o_tready, host }
     }
 
     /// Declares them.
     fn enter(&self, m: &mut Module) -> Ports {
         let aresetn = m.input("aresetn", self.aresetn);
-        let q = self.q.enter(m, "s_axis_q_", Last::Always);
-        let k = self.k.enter(m, "s_axis_k_", Last::Always);
-        // The port of requests. A vector of one wire is an optional port.
-        let vreq_tready = self.vreq_tready.map(|tready| m.input("m_axis_vreq_tready", tready));
-        let v = self.v.enter(m, "s_axis_v_", Last::Optional);
-        let s = self.s.as_ref().map(|s| s.enter(m, "s_axis_s_", Last::Always));
-        let o_tready = m.input("m_axis_o_tready", self.o_tready);
-        let host = m.enter("s_axil_", &self.host);
+        let sink = |m: &mut Module, stream: StreamPort, sink: &SinkInputs| sink.enter(m, &stream.port(""));
+        let q = sink(m, StreamPort::Queries, &self.q);
+        let k = sink(m, StreamPort::Keys, &self.k);
+        let v = sink(m, StreamPort::Values, &self.v);
+        let s = self.s.as_ref().map(|s| sink(m, StreamPort::States, s));
+        let vreq_tready = m.optional_input(&StreamPort::Requests.port("tready"), self.vreq_tready);
+        let o_tready = m.input(&StreamPort::Results.port("tready"), self.o_tready);
+        let host = m.enter(REGISTER_PORT, &self.host);
         Ports { aresetn, q, k, v, s, vreq_tready, o_tready, host }
     }
 }
@@ -170,8 +170,8 @@ fn wrapper(m: &mut Module, config: &WrapperConfig, n: &Arc<Numerics>, shapes: &S
     let requests = ports.vreq_tready.zip(steps.index).map(|(tready, index)| {
         let step = [("v_ren", key_steps[1]), ("index", index), ("ce", ce)];
         let ([tvalid, tdata], blocked) = request_stream(m, "requests", step, tready);
-        m.output("m_axis_vreq_tvalid", tvalid);
-        m.output("m_axis_vreq_tdata", tdata);
+        m.output(&StreamPort::Requests.port("tvalid"), tvalid);
+        m.output(&StreamPort::Requests.port("tdata"), tdata);
         blocked
     });
     let (done, result_blocked) = results_out(m, &mut low, &shapes.o, &array, ce, ports.o_tready);
@@ -207,29 +207,24 @@ fn wrapper(m: &mut Module, config: &WrapperConfig, n: &Arc<Numerics>, shapes: &S
     m.drive_all(&events.error, &[&queries.error, &keys.error, &values.error, of_states].concat());
     let occurs: Vec<Wire> = [keys.taken].into_iter().chain(counted).chain(request_stall).collect();
     m.drive_all(&events.occurs, &occurs);
-    show_streams(m, requests.is_some());
+    show_streams(m, config);
 }
 
 /// Rows for the handshakes in the order of the packets, and for the array's clock enable.
-fn show_streams(m: &mut Module, has_requests: bool) {
+fn show_streams(m: &mut Module, config: &WrapperConfig) {
     m.stage(Stage::Streams);
     m.show_port("aclk", 0);
     m.show_role(Role::NoReset, "aresetn", "aresetn");
-    let mut show = |stream: &str, pins: &[&str]| {
-        pins.iter().for_each(|pin| m.show_port(&format!("{stream}_{pin}"), 0));
-    };
-    show("s_axis_q", &["tvalid", "tready", "tlast"]);
-    show("s_axis_k", &["tvalid", "tready", "tlast"]);
-    if has_requests {
-        show("m_axis_vreq", &["tvalid", "tready"]);
+    for row in STREAMS.iter().filter(|row| row.exists(config)) {
+        let last = row.packet(config).map(|_| "tlast");
+        let signals = ["tvalid", "tready"].into_iter().chain(last);
+        signals.for_each(|signal| m.show_port(&row.stream.port(signal), 0));
     }
-    show("s_axis_v", &["tvalid", "tready"]);
-    show("m_axis_o", &["tvalid", "tready", "tlast"]);
     m.show_role(Role::Moves, ("gate", "enable"), "the array moves");
-    if has_requests {
-        m.show_port("m_axis_vreq_tdata", 0);
+    if StreamPort::Requests.row().exists(config) {
+        m.show_port(&StreamPort::Requests.port("tdata"), 0);
     }
-    m.show_port("m_axis_o_tuser", 0);
+    m.show_port(&StreamPort::Results.port("tuser"), 0);
 }
 
 fn streams_in(
@@ -243,14 +238,14 @@ fn streams_in(
     let (all, queries) = (config.values == Values::All, config.array.queries);
     let FromArray { ce, q_ready, k_ready, value_due, .. } = *from;
     let host = host_control(m, "host", config, rst, &ports.host, events);
-    m.hand_out("s_axil_", &host.lite);
+    m.hand_out(REGISTER_PORT, &host.lite);
     let signals = [("run", host.run), ("ready", q_ready), ("ce", ce)];
     let queries_in = query_stream(m, "queries", &shapes.q, queries, &ports.q, signals);
-    m.output("s_axis_q_tready", queries_in.tready);
+    m.output(&StreamPort::Queries.port("tready"), queries_in.tready);
     let key_ready = if ports.s.is_some() { m.later(1) } else { k_ready };
     let signals = [("block", queries_in.opens), ("length", host.length), ("ready", key_ready), ("ce", ce)];
     let keys = key_stream(m, "keys", &shapes.k, all, &ports.k, signals);
-    m.output("s_axis_k_tready", keys.tready);
+    m.output(&StreamPort::Keys.port("tready"), keys.tready);
     let permit = match (host.busy, keys.opens) {
         (Some(busy), _) => Permit::Busy(busy),
         (None, Some(block)) => {
@@ -261,7 +256,7 @@ fn streams_in(
         (None, None) => unreachable!("values are asked for, or all of them come"),
     };
     let values = value_stream(m, "values", &shapes.v, &ports.v, permit, value_due, ce);
-    m.output("s_axis_v_tready", values.tready);
+    m.output(&StreamPort::Values.port("tready"), values.tready);
 
     from.state_due = ports.s.is_some().then(|| m.later(1));
     let with_states = ports.s.as_ref().zip(shapes.s.as_ref()).zip(host.states).zip(from.state_due);
@@ -276,7 +271,7 @@ fn streams_in(
             ("ce", ce),
         ];
         let states = state_stream(m, "states", shape, queries, s, signals);
-        m.output("s_axis_s_tready", states.tready);
+        m.output(&StreamPort::States.port("tready"), states.tready);
         let [ready] = m.call("key_ready", WithoutFunction {}, [k_ready, states.stating]);
         m.drive(key_ready, ready);
         states
@@ -339,7 +334,7 @@ fn results_out(
     let result = [("o_valid", core.o_valid), ("o_last", array.o_last), ("o_flags", o_flags), ("ce", ce)];
     let o = [&core.o[..], &core.o_state, &core.state_scalars].concat();
     let (results, blocked) = result_stream(m, "results", shape, &o, result, tready);
-    results.hand_out(m, "m_axis_o_");
+    results.hand_out(m, &StreamPort::Results.port(""));
     let [done] = m.call("done", DoneFunction {}, [results.tvalid, tready, results.tlast]);
     (done, blocked)
 }

@@ -2,7 +2,7 @@
 
 use super::beat::Shape;
 use super::logic::credit;
-use super::ports::{Last, SinkInputs};
+use super::ports::SinkInputs;
 use super::vector::{VectorOutputs, vector_input};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
@@ -85,7 +85,7 @@ pub fn value_stream(
     around.part(name, Tag::module(format!("value_stream_{}{suffix}", shape.ident()), doc), |m| {
         m.clock();
         m.reset();
-        let stream = stream.enter(m, "", Last::Optional);
+        let stream = stream.enter(m, "");
         let values = match permit {
             Permit::Busy(busy) => requested(m, shape, &stream, busy, [due, ce]),
             Permit::Packets { block, due_last, credit_bits } => {

@@ -3,7 +3,7 @@
 use super::beat::{BeatSelect, Shape};
 use super::logic::{EitherFunction, HighFunction, Low};
 use super::packet::*;
-use super::ports::{Last, SinkInputs};
+use super::ports::SinkInputs;
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
 use crate::word::index_bits;
 
@@ -87,7 +87,7 @@ pub fn vector_input(
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let SinkInputs { tvalid, tdata, tlast, tuser } = stream.enter(m, "", Last::Optional);
+        let SinkInputs { tvalid, tdata, tlast, tuser } = stream.enter(m, "");
         let permit = m.input("permit", permit);
         let stop = m.optional_input("stop", stop);
         let take = m.input("take", take);

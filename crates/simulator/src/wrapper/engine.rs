@@ -4,6 +4,7 @@ use crate::running::{RtlEngine, Running};
 use flashd_hwmodel::rtl::PortPlace;
 use flashd_spec::bits::ones;
 use flashd_spec::config::{ConfigError, WrapperConfig};
+use flashd_spec::streams::{REGISTER_PORT, StreamPort};
 
 /// A beat on a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,10 +99,10 @@ struct StreamPorts {
 }
 
 impl StreamPorts {
-    fn of(design: &Running, name: &str) -> StreamPorts {
+    fn of(design: &Running, stream: StreamPort) -> StreamPorts {
         let [valid, ready, data, last, user] = ["tvalid", "tready", "tdata", "tlast", "tuser"]
-            .map(|signal| design.optional(&format!("{name}_{signal}")));
-        StreamPorts { valid, ready, data, last, user, shape: design.shape(&format!("{name}_tdata")) }
+            .map(|signal| design.optional(&stream.port(signal)));
+        StreamPorts { valid, ready, data, last, user, shape: design.shape(&stream.port("tdata")) }
     }
 
     /// Offers a beat, or noise.
@@ -155,13 +156,13 @@ impl WrapperEngine {
     /// If the configuration is not valid.
     pub(super) fn new(config: &WrapperConfig, engine: RtlEngine) -> Result<Self, ConfigError> {
         let wrapper = Running::new(config, engine)?;
-        let lite = |signal: &str| wrapper.port(&format!("s_axil_{signal}"));
+        let lite = |signal: &str| wrapper.port(&format!("{REGISTER_PORT}{signal}"));
         Ok(WrapperEngine {
             aresetn: wrapper.port("aresetn"),
-            sources: ["s_axis_q", "s_axis_k", "s_axis_v", "s_axis_s"]
-                .map(|name| StreamPorts::of(&wrapper, name)),
-            requests: StreamPorts::of(&wrapper, "m_axis_vreq"),
-            results: StreamPorts::of(&wrapper, "m_axis_o"),
+            sources: [StreamPort::Queries, StreamPort::Keys, StreamPort::Values, StreamPort::States]
+                .map(|stream| StreamPorts::of(&wrapper, stream)),
+            requests: StreamPorts::of(&wrapper, StreamPort::Requests),
+            results: StreamPorts::of(&wrapper, StreamPort::Results),
             lite_inputs: LITE_INPUTS.map(lite),
             lite_outputs: LITE_OUTPUTS.map(lite),
             wrapper,

@@ -8,6 +8,7 @@ use flashd_spec::config::{
     ArrayConfig, ConfigError, CoreConfig, Design, Fa2Variant, FlashDVariant, SplitConfig, WrapperConfig,
 };
 use flashd_spec::format::Format;
+use flashd_spec::ports::Port;
 
 /// The vector length of the designs in the tables.
 const D: usize = 16;
@@ -67,12 +68,19 @@ fn table(circuits: impl Fn(Design) -> Vec<Result<Circuit, ConfigError>>) -> Stri
             }
         }
     }
-    let mut text = header(&["port", "direction", "FLASH-D", "FA2"]);
+    let meaning = |name: &str| Port::of_name(name).map(|port| port.row().meaning);
+    // The streams of a wrapper are described with it.
+    let described = rows.iter().all(|row| meaning(&row.name).is_some());
+    let columns =
+        [Some("port"), Some("direction"), described.then_some("meaning"), Some("FLASH-D"), Some("FA2")];
+    let mut text = header(&columns.into_iter().flatten().collect::<Vec<_>>());
     for PathsRow { name, output, paths } in rows {
         let direction = if output { "out" } else { "in" };
         let [flash_d, fa2] =
             paths.map(|paths| paths.map_or_else(|| "-".into(), |paths| words(output, &paths)));
-        text += &row(&[format!("`{name}`"), direction.into(), flash_d, fa2]);
+        let meaning = meaning(&name).filter(|_| described).map(str::to_string);
+        let cells = [Some(format!("`{name}`")), Some(direction.into()), meaning, Some(flash_d), Some(fa2)];
+        text += &row(&cells.into_iter().flatten().collect::<Vec<_>>());
     }
     text
 }
