@@ -1,7 +1,6 @@
 //! The catalogue of core kinds, one row for each datapath: its units, and the cycles between their signals.
 
-use crate::attention::core::{self, CoreKind};
-use crate::attention::factor::FactorForm;
+use crate::attention::core::{CoreKind, Parts, Site, core as build_core};
 use crate::attention::port_result::PortResult;
 use crate::attention::ports::{CoreInputs, CoreOutputs, OpenInputs};
 use crate::attention::schedule::{FrontSchedule, score_stage};
@@ -12,10 +11,10 @@ use crate::fa2::shared_log_reference::shared_log_reference;
 use crate::fa2::shared_softmax::shared_softmax;
 use crate::fa2::softmax::softmax;
 use crate::fa2::{self, literal_lane, separate_lane, shared_fixed_lane, shared_lane};
-use crate::flash_d::fixed_lane::{self, lane_bits};
-use crate::flash_d::weight::lse_weight;
-use crate::flash_d::{paper, paper_lane, ranged_lane, rounded_lane};
-use crate::rtl::{Circuit, Module, Name, Stage};
+use crate::flash_d::scalars::FirstRead;
+use crate::flash_d::weight::{fixed_weight, rounded_weight};
+use crate::flash_d::{fixed_lane, paper, paper_lane, ranged_lane, rounded_lane};
+use crate::rtl::{Circuit, Module, Name, Stage, Wire};
 use crate::score::score;
 use flashd_spec::config::{ConfigError, CoreConfig, Datapath, Fa2Variant, FlashDVariant};
 use flashd_spec::machine::Machine;
@@ -27,13 +26,11 @@ const FLASH_D_ROUNDED: CoreKind = CoreKind {
     doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o), one key a cycle.",
     stages: ["score", "weight state", "weight", "weight to the lanes", "output update"],
     score: score::score,
-    scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Format, false, inputs),
-    lanes: &rounded_lane::ROUNDED,
+    build: |site| build_core(site, rounded_weight, &rounded_lane::ROUNDED),
     at_port: None,
     argument_after: 1,
     weight_after: 3,
     early_value: false,
-    scalar_path_ends: false,
     result_exponent: None,
     restore_after: 0,
     state_after: &[("o_lse_q", 3), ("o_room_q", 3)],
@@ -42,8 +39,7 @@ const FLASH_D_ROUNDED: CoreKind = CoreKind {
 /// FLASH-D with fixed-point lanes under one exponent.
 const FLASH_D_FIXED: CoreKind = CoreKind {
     doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o) in fixed point, one key a cycle.",
-    scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Shift(lane_bits(n).w), false, inputs),
-    lanes: &fixed_lane::FIXED,
+    build: |site| build_core(site, |m, n, inputs| fixed_weight(m, n, None, inputs), &fixed_lane::FIXED),
     at_port: Some(&fixed_lane::FIXED_AT_PORT),
     result_exponent: Some(1),
     ..FLASH_D_ROUNDED
@@ -52,8 +48,13 @@ const FLASH_D_FIXED: CoreKind = CoreKind {
 /// FLASH-D with fixed-point lanes under one exponent and a pipeline stage for the value.
 const FLASH_D_STAGED_FIXED: CoreKind = CoreKind {
     stages: ["score", "weight state", "weight", "weight to the lanes, value to fixed point", "output update"],
-    scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Shift(lane_bits(n).w), true, inputs),
-    lanes: &fixed_lane::STAGED_FIXED,
+    build: |site| {
+        build_core(
+            site,
+            |m, n, inputs| fixed_weight(m, n, Some(|_, reads, _| reads), inputs),
+            &fixed_lane::FIXED,
+        )
+    },
     at_port: Some(&fixed_lane::STAGED_FIXED_AT_PORT),
     weight_after: 2,
     early_value: true,
@@ -65,16 +66,23 @@ const FLASH_D_STAGED_FIXED: CoreKind = CoreKind {
 /// FLASH-D with ranged lanes: fixed point, each lane with an exponent.
 const FLASH_D_RANGED: CoreKind = CoreKind {
     doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o) in fixed point, each lane relative to its own exponent, one key a cycle.",
-    lanes: &ranged_lane::RANGED,
+    build: |site| build_core(site, |m, n, inputs| fixed_weight(m, n, None, inputs), &ranged_lane::RANGED),
     at_port: Some(&ranged_lane::RANGED_AT_PORT),
     result_exponent: None,
     ..FLASH_D_FIXED
 };
 
+/// The flags of ranged lanes' pipeline stage for the value.
+fn first_read(m: &mut Module, reads: Wire, first: Wire) -> FirstRead {
+    FirstRead { reads, loads: m.output("loads", first) }
+}
+
 /// FLASH-D with ranged lanes and a pipeline stage for the value.
 const FLASH_D_STAGED_RANGED: CoreKind = CoreKind {
     doc: FLASH_D_RANGED.doc,
-    lanes: &ranged_lane::STAGED_RANGED,
+    build: |site| {
+        build_core(site, |m, n, inputs| fixed_weight(m, n, Some(first_read), inputs), &ranged_lane::RANGED)
+    },
     at_port: Some(&ranged_lane::STAGED_RANGED_AT_PORT),
     result_exponent: None,
     restore_after: 0,
@@ -92,8 +100,7 @@ const FLASH_D_PAPER: CoreKind = CoreKind {
         "output update",
     ],
     score: score::format_score,
-    scalar_path: paper::paper_weight,
-    lanes: &paper_lane::PAPER,
+    build: |site| build_core(site, paper::paper_weight, &paper_lane::PAPER),
     argument_after: 3,
     state_after: &[],
     ..FLASH_D_ROUNDED
@@ -104,13 +111,11 @@ const FA2_SEPARATE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core: running maximum, running sum, division by reciprocal; one key a cycle.",
     stages: ["score and maximum", "exponential", "running sum", "value, reciprocal", "final scale"],
     score: score::score,
-    scalar_path: softmax,
-    lanes: &separate_lane::SEPARATE,
+    build: |site| build_core(site, softmax, &separate_lane::SEPARATE),
     at_port: None,
     argument_after: 0,
     weight_after: 2,
     early_value: true,
-    scalar_path_ends: true,
     result_exponent: None,
     restore_after: 0,
     state_after: &[("o_m_q", 4), ("o_l_q", 2)],
@@ -119,8 +124,7 @@ const FA2_SEPARATE: CoreKind = CoreKind {
 /// FlashAttention-2 with one multiplier a lane, for update and final scale.
 const FA2_SHARED: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core: one multiplier a lane for update and final scale; one key a cycle.",
-    scalar_path: shared_softmax,
-    lanes: &shared_lane::SHARED,
+    build: |site| build_core(site, shared_softmax, &shared_lane::SHARED),
     ..FA2_SEPARATE
 };
 
@@ -134,8 +138,7 @@ const FA2_LOG_REFERENCE: CoreKind = CoreKind {
         "value, reciprocal",
         "final scale",
     ],
-    scalar_path: log_reference,
-    lanes: &fa2::fixed_lane::FIXED,
+    build: |site| build_core(site, log_reference, &fa2::fixed_lane::FIXED),
     argument_after: 1,
     result_exponent: Some(1),
     state_after: &[("o_m_q", 3), ("o_l_q", 2)],
@@ -145,8 +148,7 @@ const FA2_LOG_REFERENCE: CoreKind = CoreKind {
 /// FlashAttention-2 in fixed point, relative to the exponent of the running sum, with one multiplier a lane.
 const FA2_SHARED_LOG_REFERENCE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core in fixed point, relative to the sum's exponent; one multiplier a lane for update\nand final scale; one key a cycle.",
-    scalar_path: shared_log_reference,
-    lanes: &shared_fixed_lane::SHARED_FIXED,
+    build: |site| build_core(site, shared_log_reference, &shared_fixed_lane::SHARED_FIXED),
     at_port: Some(&shared_fixed_lane::SHARED_FIXED_AT_PORT),
     ..FA2_LOG_REFERENCE
 };
@@ -161,8 +163,7 @@ const FA2_RANGED: CoreKind = CoreKind {
         "value, reciprocal",
         "final scale",
     ],
-    scalar_path: octave_reference,
-    lanes: &fa2::ranged_lane::RANGED,
+    build: |site| build_core(site, octave_reference, &fa2::ranged_lane::RANGED),
     at_port: Some(&fa2::ranged_lane::RANGED_AT_PORT),
     argument_after: 2,
     result_exponent: None,
@@ -175,8 +176,7 @@ const FA2_LITERAL: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core as the paper draws it: two exponentials, three multipliers a lane.",
     stages: ["score", "maximum and exponentials", "running sum", "value, reciprocal", "division"],
     score: score::format_score,
-    scalar_path: literal_softmax,
-    lanes: &literal_lane::LITERAL,
+    build: |site| build_core(site, literal_softmax, &literal_lane::LITERAL),
     argument_after: 1,
     state_after: &[],
     ..FA2_SEPARATE
@@ -295,7 +295,10 @@ pub fn core_at_port(
     inputs: &CoreInputs,
     at_port: Option<&PortResult>,
 ) -> CoreOutputs {
-    core::core(around, name, kind(config), config, n, inputs, at_port)
+    let kind = kind(config);
+    let (early, late) = (usize::from(kind.early_value), n.value_latency as usize - 1);
+    let parts = Parts { kind, config, n, at_port, early, late };
+    (kind.build)(Site { around, name: name.into(), inputs, parts })
 }
 
 /// Builds the core of a configuration as a circuit.

@@ -42,7 +42,7 @@ pub fn converted(
     scale: Option<Wire>,
     done: Wire,
 ) -> Vec<Wire> {
-    let tag = format!("{}_result", (at_port.lanes.name)(n));
+    let tag = format!("{}_result", (at_port.lanes)(n));
     let tag = Tag::module(tag, "An element of a result, of its accumulator.");
     let inputs = words.iter().map(|&word| Accumulated { word, scale, done });
     around.each("result", inputs, |m, name, &Accumulated { word, scale, done }| {

@@ -4,23 +4,25 @@ use super::any_flag::AnyFlag;
 use super::control::{KeyOutputs, key_control};
 use super::delay::delay;
 use super::flags::{Flags, flag_pipe, show_flags};
-use super::group::{FlagOrFunction, GroupInputs, GroupOutputs, LANES_PER_GROUP, LaneKind, group};
+use super::group::{
+    CoreScalars, Exponents, FlagOrFunction, GroupInputs, GroupOutputs, LANES_PER_GROUP, LaneKind,
+    LaneScalars, group,
+};
 use super::masks::{EmptyQueryFunction, QueryEndsFunction, UnmaskedFunction};
 use super::port_result::{PortResult, Scaling};
 use super::ports::{CoreInputs, CoreOutputs, contract_order};
 use super::results::{
     EndOfQueryFunction, overflow_control, result_control, saturated_keys, saturation_control,
 };
-use super::scalar_path::{ScalarInputs, ScalarOutputs};
+use super::scalar_path::{ScalarInputs, ScalarPath};
 use super::schedule::{SCORE_TO_VALUE, dot_stages, score_stage};
-use super::signals::Signals;
 use crate::rtl::Number::Float;
 use crate::rtl::{Module, Name, Number, Pin, Quantity, Row, Stage, Tag, Wire};
 use crate::score::bias::{biased_score, key_bias};
 use crate::score::operand::Operand;
 use crate::score::score::Scored;
 use crate::score::softcap::capped_score;
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Formats;
 use flashd_spec::numerics::Numerics;
 use flashd_spec::ports::Port;
@@ -38,10 +40,8 @@ pub struct CoreKind {
     pub stages: [&'static str; 5],
     /// The score unit.
     pub score: ScoreUnit,
-    /// The scalar path.
-    pub scalar_path: fn(&mut Module, &Arc<Numerics>, &ScalarInputs) -> ScalarOutputs,
-    /// The lanes.
-    pub lanes: &'static LaneKind,
+    /// Builds the core: [`core`] with its scalar path and its lanes.
+    pub(crate) build: fn(Site) -> CoreOutputs,
     /// How an array makes the results at its port.
     pub at_port: Option<&'static PortResult>,
     /// Cycles from the score stage to the cycle that shows the argument of sigmoid or exponential.
@@ -50,9 +50,6 @@ pub struct CoreKind {
     pub weight_after: u32,
     /// The core requests the value two cycles after the score stage; otherwise, three cycles after it.
     pub early_value: bool,
-    /// The scalar path and the lanes learn of a query's end [`SCORE_TO_VALUE`] stages after the score. Otherwise only
-    /// the lanes do, a stage later.
-    pub scalar_path_ends: bool,
     /// Fixed-point lanes under one exponent: cycles from where it aligns the value to where it scales the result.
     pub result_exponent: Option<usize>,
     /// With partial results: cycles from `v_state` to the restore flag of the groups, at a value latency of 1.
@@ -62,35 +59,36 @@ pub struct CoreKind {
     pub state_after: &'static [(&'static str, usize)],
 }
 
-/// Builds the core of a valid configuration. With `at_port` it hands out accumulators, of which an array makes results.
-pub fn core(
-    around: &mut Module,
-    name: impl Into<Name>,
-    kind: &CoreKind,
-    config: &CoreConfig,
-    n: &Arc<Numerics>,
-    inputs: &CoreInputs,
-    at_port: Option<&PortResult>,
+/// Where a core is built, and of what.
+pub(crate) struct Site<'a> {
+    pub(crate) around: &'a mut Module,
+    pub(crate) name: Name,
+    pub(crate) inputs: &'a CoreInputs,
+    pub(crate) parts: Parts<'a>,
+}
+
+/// Builds a core with a scalar path, and lanes that take its scalars.
+pub(crate) fn core<S: LaneScalars>(
+    Site { around, name, inputs, parts }: Site,
+    scalar_path: ScalarPath<S>,
+    lanes: &LaneKind<S>,
 ) -> CoreOutputs {
-    let lanes = at_port.map_or(kind.lanes, |at_port| at_port.lanes);
+    let Parts { kind, config, n, at_port, .. } = parts;
     let module = match at_port {
         Some(_) => format!("{}_accumulators", config.name()),
         None => config.name(),
     };
     around.part(name, Tag::module(module, kind.doc), |m| {
         let ports = inputs.enter(m, config);
-        let late = n.value_latency as usize - 1;
-        let parts = Parts { kind, lanes, config, n, at_port, early: usize::from(kind.early_value), late };
         let step = parts.scored(m, &ports);
-        let path = parts.scalar_path(m, &step, &ports);
+        let path = parts.scalar_path(m, scalar_path, &step, &ports);
         let read = parts.value(m, &path, &ports);
-        let groups = parts.groups(m, &path, &read, &ports);
+        let groups = parts.groups(m, lanes, &path, &read, &ports);
         let of_groups = |wires: fn(&GroupOutputs) -> &[Wire]| {
             groups.iter().flat_map(wires).copied().collect::<Vec<Wire>>()
         };
 
-        let scaling = at_port.filter(|at_port| at_port.scales).map(|_| {
-            let (finish, scale) = (path.lanes["finish"], path.lanes["e"]);
+        let scaling = at_port.and(path.lanes.scale()).zip(path.finish).map(|(scale, finish)| {
             let done = m.register_reset("ended_q", 0, finish);
             let scale = m.register_if("scale_q", finish, scale);
             Scaling { done: m.output("o_done", done), scale: m.output("o_scale", scale) }
@@ -134,17 +132,17 @@ pub fn core(
     })
 }
 
-/// The units of a core, and the cycles that its value comes later.
-struct Parts<'a> {
-    kind: &'a CoreKind,
-    lanes: &'a LaneKind,
-    config: &'a CoreConfig,
-    n: &'a Arc<Numerics>,
-    at_port: Option<&'a PortResult>,
+/// The kind of a core, its configuration, and the cycles that its value comes later. With `at_port` it hands out accumulators, of which an
+/// array makes results.
+pub(crate) struct Parts<'a> {
+    pub(crate) kind: &'a CoreKind,
+    pub(crate) config: &'a CoreConfig,
+    pub(crate) n: &'a Arc<Numerics>,
+    pub(crate) at_port: Option<&'a PortResult>,
     /// 1 if the core requests the value a cycle earlier.
-    early: usize,
+    pub(crate) early: usize,
     /// Cycles beyond the first from the request of a value to the value.
-    late: usize,
+    pub(crate) late: usize,
 }
 
 /// A step at the score stage.
@@ -156,9 +154,11 @@ struct Step {
 }
 
 /// A step at the lanes.
-struct Path {
-    /// The scalars for the groups.
-    lanes: Signals,
+struct Path<S> {
+    /// The scalars for the groups: of the scalar path, the end of a query, and the exponents.
+    lanes: S,
+    finish: Option<Wire>,
+    exponents: Option<Exponents>,
     /// The flags of the step.
     flags: Flags,
     /// The scalar path learns of the query's end.
@@ -232,14 +232,20 @@ impl Parts<'_> {
     }
 
     /// From the score to the scalars of the lanes, and the flags with them.
-    fn scalar_path(&self, m: &mut Module, step: &Step, ports: &CoreInputs) -> Path {
-        let Parts { kind, n, late, .. } = *self;
+    fn scalar_path<S: LaneScalars>(
+        &self,
+        m: &mut Module,
+        scalar_path: ScalarPath<S>,
+        step: &Step,
+        ports: &CoreInputs,
+    ) -> Path<S> {
+        let Parts { kind, config, n, late, .. } = *self;
         let (valid, to_value) = (step.valid, SCORE_TO_VALUE as usize);
         let (flags, valid_before) = flag_pipe(m, "flags", step.control.flags, to_value, show_flags);
         let end_of = |m: &mut Module, flags: Flags| {
             m.call("finish", EndOfQueryFunction {}, [flags.valid, flags.last])[0]
         };
-        let end = kind.scalar_path_ends.then(|| end_of(m, flags));
+        let end = (config.design() == Design::Fa2).then(|| end_of(m, flags));
         let state = step.control.state.map(|(_, now)| now);
         let saturated = step.score.saturated.map(|saturated| {
             let keys = saturated_keys(m, saturated, ports.k_mask.map(|_| valid), state);
@@ -247,9 +253,8 @@ impl Parts<'_> {
         });
         let (first, state_scalars) = (step.control.flags.first, &ports.state_scalars);
         let path = ScalarInputs { score: step.score.score, valid, first, state, state_scalars, finish: end };
-        let path = (kind.scalar_path)(m, n, &path);
-        let mut lanes: Signals =
-            path.lanes.iter().map(|(name, wire)| (name, delay(m, name, wire, late))).collect();
+        let path = scalar_path(m, n, &path);
+        let lanes = path.lanes.map_named("", &mut |name, wire| delay(m, name, wire, late));
         let value_flags = flag_pipe(m, "value_flags", flags, late, |_, _, _| ()).0;
         // The value comes after the stage that requests it.
         let waits = late > 0 && kind.weight_after < SCORE_TO_VALUE;
@@ -263,30 +268,37 @@ impl Parts<'_> {
         };
         let flags = flag_pipe(m, "late_flags", value_flags, 1, |_, _, _| ()).0;
         show_flags(m, 4, flags);
-        if kind.scalar_path_ends || self.lanes.finish.is_some() {
-            let (end, cycles) = end.map_or_else(|| (end_of(m, flags), 0), |end| (end, late));
-            lanes.set("finish", delay(m, "finish_q", end, cycles));
-        }
-        if let (Some(exponent), Some(result)) = (ports.v_exponent, kind.result_exponent) {
+        let finish = match end {
+            Some(end) => Some((end, late)),
+            None => self.ends_lanes().then(|| (end_of(m, flags), 0)),
+        };
+        let finish = finish.map(|(end, cycles)| delay(m, "finish_q", end, cycles));
+        let exponents = ports.v_exponent.zip(kind.result_exponent).map(|(exponent, result)| {
             let exponent = m.register_if("v_exponent_q", ports.q_valid, exponent);
             // The registers in the groups add the last cycle to both delays.
             let stages = (score_stage(n) + SCORE_TO_VALUE) as usize + late - self.early;
-            let exponent = delay(m, "value_exponent", exponent, stages);
-            lanes.set("x", exponent);
-            lanes.set("result_x", delay(m, "result_exponent", exponent, result));
-        }
+            let x = delay(m, "value_exponent", exponent, stages);
+            Exponents { x, result_x: delay(m, "result_exponent", x, result) }
+        });
         let state_scalars = (path.state_scalars.iter().zip(kind.state_after))
             .map(|(&wire, &(name, after))| delay(m, name, wire, after + late))
             .collect();
-        Path { lanes, flags, end, step, reads: path.reads, saturated, state_scalars, restores: state }
+        let reads = path.reads;
+        Path { lanes, finish, exponents, flags, end, step, reads, saturated, state_scalars, restores: state }
+    }
+
+    /// Whether the lanes make results that are zero unless a query ends: FLASH-D's in fixed point. They learn of it a stage later than FA2's
+    /// scalar path and lanes do.
+    fn ends_lanes(&self) -> bool {
+        self.config.design() == Design::FlashD && self.n.lane.is_some() && self.at_port.is_none()
     }
 
     /// Whether the step has read a value, whether that was Inf or NaN, and whether it was a state.
-    fn value(&self, m: &mut Module, path: &Path, ports: &CoreInputs) -> Value {
+    fn value<S>(&self, m: &mut Module, path: &Path<S>, ports: &CoreInputs) -> Value {
         let Parts { kind, config, n, early, late, .. } = *self;
         let read = m.register_reset("reads_v_q", 0, path.reads);
         let reads_v = delay(m, "late_reads_v", read, early + late);
-        let (wire, after) = if kind.scalar_path_ends { (read, 3) } else { (reads_v, 4) };
+        let (wire, after) = if path.end.is_some() { (read, 3) } else { (reads_v, 4) };
         m.stage(Stage::Score(after));
         m.show(wire, "v was read");
         m.stage(Stage::Score(4 - early));
@@ -295,7 +307,7 @@ impl Parts<'_> {
         let Flags { valid, first, last, .. } = path.flags;
         let masks = ports.k_mask.is_some();
         let empty = masks.then(|| m.call("empty", EmptyQueryFunction {}, [valid, first, last, reads_v])[0]);
-        let blanks = masks && self.lanes.finish.is_none() && self.at_port.is_none();
+        let blanks = masks && self.at_port.is_none() && !self.ends_lanes();
         let ends_query = blanks.then(|| m.call("blank_end", QueryEndsFunction {}, [valid, last])[0]);
         let o_empty = empty.map(|empty| m.register("empty_q", empty));
         let operand = Operand { format: formats.v, d: config.dv(), scale: scales.v };
@@ -314,9 +326,20 @@ impl Parts<'_> {
     }
 
     /// The lanes in groups: `o <- o + w (v - o)`, or FA2's.
-    fn groups(&self, m: &mut Module, path: &Path, value: &Value, ports: &CoreInputs) -> Vec<GroupOutputs> {
+    fn groups<S: LaneScalars>(
+        &self,
+        m: &mut Module,
+        lanes: &LaneKind<S>,
+        path: &Path<S>,
+        value: &Value,
+        ports: &CoreInputs,
+    ) -> Vec<GroupOutputs> {
         let groups = value.v.chunks(LANES_PER_GROUP).enumerate().map(|(g, v)| GroupInputs {
-            scalars: path.lanes.clone(),
+            scalars: path.lanes,
+            core: CoreScalars {
+                finish: path.finish.filter(|_| self.at_port.is_none()),
+                exponents: path.exponents,
+            },
             // The port of an array shows the zeros of a query without keys.
             empty: value.empty.filter(|_| self.at_port.is_none()),
             ends_query: value.ends_query,
@@ -324,7 +347,7 @@ impl Parts<'_> {
             restore: (value.restore)
                 .map(|restore| (restore, ports.state_o[g * LANES_PER_GROUP..][..v.len()].to_vec())),
         });
-        let groups = m.each("group", groups, |m, name, inputs| group(m, name, self.n, self.lanes, inputs));
+        let groups = m.each("group", groups, |m, name, inputs| group(m, name, self.n, lanes, inputs));
         if let Some(end) = path.end {
             m.stage(Stage::Score(3));
             m.show(end, "l is final");

@@ -1,6 +1,6 @@
 //! The flags of a step, from the ports to the results.
 
-use crate::rtl::{Module, Role, Row, Stage, Tag, Wire};
+use crate::rtl::{Module, Role, Row, Stage, Tag, Wire, bundle};
 
 /// The flags of a step. The others mean something only while `valid` is high.
 #[derive(Clone, Copy, Debug)]
@@ -15,17 +15,7 @@ pub struct Flags {
     pub invalid: Wire,
 }
 
-impl Flags {
-    /// Declares an input port of a part for each flag, under its name. Returns the wires inside.
-    pub fn enter(self, m: &mut Module) -> Flags {
-        Flags {
-            valid: m.input("valid", self.valid),
-            first: m.input("first", self.first),
-            last: m.input("last", self.last),
-            invalid: m.input("invalid", self.invalid),
-        }
-    }
-}
+bundle!(Flags { valid, first, last, invalid });
 
 /// Rows for the flags of the step that is this many stages after the score.
 pub(super) fn show_flags(m: &mut Module, after: usize, flags: Flags) {
@@ -49,7 +39,7 @@ pub fn flag_pipe(
     around.part(name, tag.dissolved(), |m| {
         m.clock();
         m.reset();
-        let Flags { valid, first, last, invalid } = flags.enter(m);
+        let Flags { valid, first, last, invalid } = m.enter("", &flags);
         let mut valids = vec![valid];
         for i in 0..stages {
             valids.push(m.register_reset(("valid_q", i), 0, valids[i]));

@@ -5,124 +5,127 @@
 
 use super::any_flag::AnyFlag;
 use super::masks::UnmaskedFunction;
-use super::signals::Signals;
 use crate::function;
-use crate::rtl::{Module, Name, Role, Row, Stage, Tag, Wire, wires};
+use crate::rtl::{Bundle, Module, Name, Row, Tag, Wire, bundle, wires};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// Lanes that one copy of the scalar registers feeds.
 pub const LANES_PER_GROUP: usize = 16;
 
-/// Converts the factor of the scalar path to the lanes' form.
-pub type FactorOf = fn(&mut Module, &Arc<Numerics>, Wire) -> Wire;
+/// The scalars of a family of lanes, from the scalar path to a group, and in it their copies for the lanes.
+pub trait LaneScalars: Bundle + Copy {
+    /// Registers the scalars for the lanes of a group, and next to `update` the flag that a query ends; both are reset. Returns the
+    /// copies.
+    fn copies(&self, m: &mut Module, n: &Arc<Numerics>, finish: Option<Wire>) -> (Self, Option<Wire>);
 
-/// A kind of lane, and how its group registers the scalars for it.
-pub struct LaneKind {
-    /// Name of the module of the lane.
-    pub name: fn(&Numerics) -> String,
-    /// Builds a lane.
-    pub lane: fn(&mut Module, Name, &Arc<Numerics>, &LaneInputs) -> LaneOutputs,
-    /// Flags whose copies are reset: the group's port, and the lanes'.
-    pub flags: &'static [(&'static str, &'static str)],
-    /// For lanes whose result is zero unless a query ends: the flag of the end, as the port of the group and that of
-    /// the lanes.
-    pub finish: Option<(&'static str, &'static str)>,
-    /// Words, each with the port of the group that enables its copy.
-    pub words: &'static [(&'static str, &'static str)],
-    /// Words whose copies load in every cycle.
-    pub free: &'static [&'static str],
-    /// A further port that may enable copies, and that the lanes do not get.
-    pub takes: Option<&'static str>,
-    /// Converts the factor `w` before it is registered.
-    pub factor: Option<FactorOf>,
-    /// Rows for the copies in the group. Kinds that share rows may lack some of the scalars.
-    pub rows: &'static [GroupRow],
+    /// Rows for the copies.
+    fn show(&self, m: &mut Module, core: CoreScalars);
+
+    /// Where results are made at the port of an array: the factor that is a quarter of the final scale when a query ends.
+    fn scale(&self) -> Option<Wire> {
+        None
+    }
 }
 
-/// A row for the copy of a scalar in a group, or for the output `outside`.
-pub struct GroupRow {
-    /// Stages after the score.
-    after: usize,
-    name: &'static str,
-    row: Row,
-    /// The text next to it.
-    pub label: &'static str,
+/// Registers the flags of a group: `update`, and the end of a query.
+pub fn copy_flags(m: &mut Module, update: Wire, finish: Option<Wire>) -> (Wire, Option<Wire>) {
+    let update = m.register_reset("update_q", 0, update);
+    (update, finish.map(|finish| m.register_reset("finish_q", 0, finish)))
 }
 
-/// A row for a stage this many stages after the score.
-pub const fn row(after: usize, name: &'static str, label: &'static str) -> GroupRow {
-    GroupRow { after, name, row: Row::Plain, label }
+/// Registers words while `enable` is high.
+pub fn copy_while<B: Bundle>(m: &mut Module, enable: Wire, words: &B) -> B {
+    words.map_named("", &mut |name, wire| m.register_if(format!("{name}_q"), enable, wire))
 }
 
-/// The same after the stage's numbers.
-pub const fn late(after: usize, name: &'static str, label: &'static str) -> GroupRow {
-    GroupRow { row: Row::Late, ..row(after, name, label) }
+/// The scalars for the lanes that do not come from the scalar path.
+#[derive(Clone, Copy)]
+pub struct CoreScalars {
+    /// Lanes that make results when a query ends: it has ended. Lanes without it hand out accumulators.
+    pub finish: Option<Wire>,
+    /// Lanes under one exponent, with values that are floats.
+    pub exponents: Option<Exponents>,
 }
 
-impl GroupRow {
-    fn show(&self, m: &mut Module, outside: bool) {
-        let Self { after, name, row, label } = *self;
-        m.stage(Stage::Score(after));
-        let copy = copy(name);
-        match name {
-            "outside" if outside => m.show_as(row, name, label),
-            "update" => m.show_role(Role::Update, (copy.as_str(), "q"), label),
-            _ if m.has_part(&copy) => m.show_as(row, (copy.as_str(), "q"), label),
-            _ => {}
+bundle!(CoreScalars { finish, exponents });
+
+/// The largest exponent field of the values.
+#[derive(Clone, Copy)]
+pub struct Exponents {
+    /// With a result.
+    pub result_x: Wire,
+    /// With a value.
+    pub x: Wire,
+}
+
+bundle!(Exponents { result_x, x });
+
+impl CoreScalars {
+    /// Rows for the exponent of values, and for values beyond it.
+    pub fn show_exponent(&self, m: &mut Module, row: Row) {
+        if let Some(exponents) = self.exponents {
+            m.show_as(row, exponents.x, "x: exponent of the largest |v|");
+            m.show_as(row, "outside", "a v is beyond x");
         }
     }
 }
 
-/// The name of the register that copies a scalar.
-fn copy(scalar: &str) -> String {
-    format!("{scalar}_q")
+/// The order of the scalars' ports: flags, the end of a query, words, and flags that only the group reads.
+fn scalar_order(name: &str) -> usize {
+    match name {
+        "clk" | "rst" | "reads" | "update" => 0,
+        "finish" => 1,
+        "loads" | "take" => 3,
+        _ => 2,
+    }
+}
+
+/// A kind of lane.
+pub struct LaneKind<S> {
+    /// Name of the module of a lane with these scalars, and, if set, with a result.
+    pub name: fn(&Numerics, &S, bool) -> String,
+    /// The function of a lane, with a result if set, for the header of its module.
+    pub doc: fn(bool) -> &'static str,
+    /// The inside of a lane.
+    pub lane: fn(&mut Module, &Arc<Numerics>, &LaneInputs<S>) -> LaneOutputs,
 }
 
 /// The inputs of a lane.
-pub struct LaneInputs {
+pub struct LaneInputs<S> {
     /// An element of the value.
     pub v: Wire,
     /// The copies of the scalars in its group.
-    pub scalars: Signals,
+    pub scalars: S,
+    /// The copies of the core's scalars.
+    pub core: CoreScalars,
     /// With partial results: whether the step is a restore, and the accumulator that it loads, which comes like a
     /// value.
     pub restore: Option<(Wire, Wire)>,
 }
 
-wires!(LaneInputs { v, scalars, restore });
+wires!(LaneInputs<S> { v, scalars, core, restore });
 
-impl LaneInputs {
-    /// Declares the clock and the inputs of a lane: the element of the value, and the scalars of these names.
-    pub fn enter<const N: usize>(&self, m: &mut Module, scalars: [&'static str; N]) -> (Wire, [Wire; N]) {
+impl<S> LaneInputs<S> {
+    /// Declares the clock and the element of the value.
+    pub fn enter(&self, m: &mut Module) -> Wire {
         m.clock();
-        let v = m.input("v", self.v);
-        let asks = scalars.iter().any(|name| EXPONENTS.contains(name));
-        let exponent = if asks { self.integer_exponent(m) } else { None };
-        (v, scalars.map(|name| self.scalar(m, name, exponent)))
+        m.input("v", self.v)
     }
 
-    /// The exponent field of values that are integers: a constant, where there is no input for it.
-    pub fn integer_exponent(&self, m: &mut Module) -> Option<Wire> {
-        (!self.has_exponent()).then(|| m.call("x", IntegerExponentFunction {}, [])[0])
-    }
-
-    /// Declares the input of a scalar. For an exponent of integers it returns the constant and declares nothing.
-    pub fn scalar(&self, m: &mut Module, name: &'static str, integer_exponent: Option<Wire>) -> Wire {
-        match integer_exponent.filter(|_| EXPONENTS.contains(&name)) {
-            Some(exponent) => exponent,
-            None => m.input(name, self.scalars[name]),
+    /// Declares the exponent of the value. For integers it returns the constant and declares nothing.
+    pub fn x(&self, m: &mut Module) -> Wire {
+        match self.core.exponents {
+            Some(exponents) => m.input("x", exponents.x),
+            None => m.call("x", IntegerExponentFunction {}, [])[0],
         }
     }
 
-    /// Whether a lane has an input for the largest exponent of the values, and an output that flags a value beyond it.
-    pub fn has_exponent(&self) -> bool {
-        self.scalars.get(EXPONENTS[0]).is_some()
+    /// Declares the exponent of the result. For integers that is `x`.
+    pub fn result_x(&self, m: &mut Module, x: Wire) -> Wire {
+        self.core.exponents.map_or(x, |exponents| m.input("result_x", exponents.result_x))
     }
 }
-
-/// The scalars that carry the largest exponent field of the values: with a value, and with a result.
-const EXPONENTS: [&str; 2] = ["x", "result_x"];
 
 function! {
     /// The exponent field of integers.
@@ -147,12 +150,14 @@ pub struct LaneOutputs {
 wires!(LaneOutputs { o, outside, o_state });
 
 /// The inputs of a group.
-pub struct GroupInputs {
-    /// The scalars, a cycle before the lanes see them.
-    pub scalars: Signals,
+pub struct GroupInputs<S> {
+    /// The scalars of the scalar path, a cycle before the lanes see them.
+    pub scalars: S,
+    /// The scalars that the core adds.
+    pub core: CoreScalars,
     /// With masks: the query that ends has not seen a key.
     pub empty: Option<Wire>,
-    /// With masks, for lanes without [`LaneKind::finish`]: a query ends.
+    /// With masks, for lanes whose result does not rest between queries: a query ends.
     pub ends_query: Option<Wire>,
     /// Elements of the value.
     pub v: Vec<Wire>,
@@ -161,7 +166,7 @@ pub struct GroupInputs {
     pub restore: Option<(Wire, Vec<Wire>)>,
 }
 
-wires!(GroupInputs { scalars, empty, ends_query, v, restore });
+wires!(GroupInputs<S> { scalars, core, empty, ends_query, v, restore });
 
 /// The outputs of a group.
 pub struct GroupOutputs {
@@ -177,71 +182,46 @@ wires!(GroupOutputs { o, outside, o_state });
 
 /// Up to [`LANES_PER_GROUP`] lanes and their copies of the scalar registers.
 ///
-/// With masks a query can end without having seen a key. Its result is zero, whatever the lanes hold. For lanes with
-/// [`LaneKind::finish`] the group suppresses that flag, which takes one gate. The other lanes show their accumulators,
+/// With masks a query can end without having seen a key. Its result is zero, whatever the lanes hold. For lanes whose result is zero unless
+/// a query ends, the group suppresses that flag, which takes one gate. The other lanes show their accumulators,
 /// so the group gates every bit of their results.
-pub fn group(
+pub fn group<S: LaneScalars>(
     around: &mut Module,
     name: Name,
     n: &Arc<Numerics>,
-    kind: &LaneKind,
-    inputs: &GroupInputs,
+    kind: &LaneKind<S>,
+    inputs: &GroupInputs<S>,
 ) -> GroupOutputs {
-    let lanes = inputs.v.len();
+    let (lanes, rounds) = (inputs.v.len(), inputs.core.finish.is_some());
+    let lane_name = (kind.name)(n, &inputs.scalars, rounds);
+    let [masks, partial] =
+        [(n.masks, "masked_"), (n.partial, "partial_")].map(|(has, name)| if has { name } else { "" });
     let tag = Tag::module(
-        format!(
-            "{}_{}{}group_{lanes}",
-            (kind.name)(n),
-            if n.masks { "masked_" } else { "" },
-            if n.partial { "partial_" } else { "" }
-        ),
+        format!("{lane_name}_{masks}{partial}group_{lanes}"),
         format!("{lanes} lanes and their copies of the scalar registers."),
     );
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let port = |m: &mut Module, name: &'static str| (name, m.input(name, inputs.scalars[name]));
-        let flags: Vec<_> = kind.flags.iter().map(|&(name, lane)| (port(m, name), lane)).collect();
-        let finish = kind.finish.map(|(name, lane)| (port(m, name), lane));
-        // Integers have a constant exponent and no port for it.
-        let given = |name: &&str| !EXPONENTS.contains(name) || inputs.scalars.get(name).is_some();
-        let mut words: Vec<_> = (kind.words.iter().filter(|(name, _)| given(name)))
-            .map(|&(name, enable)| (port(m, name), enable))
-            .collect();
-        let free: Vec<_> = kind.free.iter().filter(|name| given(name)).map(|name| port(m, name)).collect();
-        let takes = kind.takes.map(|name| port(m, name));
+        let scalars = m.enter("", &inputs.scalars);
+        let core = m.enter("", &inputs.core);
+        m.order_ports(scalar_order);
         let empty = m.optional_input("empty", inputs.empty);
         let ends_query = m.optional_input("ends_query", inputs.ends_query);
         let v = m.inputs("v", &inputs.v);
-        if let Some(factor) = kind.factor {
-            for ((_, w), _) in words.iter_mut().filter(|((name, _), _)| *name == "w") {
-                *w = factor(m, n, *w);
-            }
-        }
 
-        let enables: Signals =
-            flags.iter().map(|(port, _)| *port).chain(finish.map(|(port, _)| port)).chain(takes).collect();
-        let mut scalars = Signals::default();
-        for &((name, wire), lane) in &flags {
-            scalars.set(lane, m.register_reset(copy(name), 0, wire));
-        }
-        let finish = finish.map(|((name, wire), lane)| (m.register_reset(copy(name), 0, wire), lane));
-        for &((name, wire), enable) in &words {
-            scalars.set(name, m.register_if(copy(name), enables[enable], wire));
-        }
-        for &(name, wire) in &free {
-            scalars.set(name, m.register(copy(name), wire));
-        }
-        if let Some((finish, lane)) = finish {
-            let done = match empty {
-                Some(empty) => {
-                    let rest = m.register("rest_q", empty);
-                    m.call("shows", UnmaskedFunction {}, [finish, rest])[0]
-                }
-                None => finish,
-            };
-            scalars.set(lane, done);
-        }
+        let (scalars, finish) = scalars.copies(m, n, core.finish);
+        let exponents = core.exponents.zip(core.finish).map(|(Exponents { result_x, x }, finish)| {
+            Exponents { result_x: m.register_if("result_x_q", finish, result_x), x: m.register("x_q", x) }
+        });
+        let finish = match (finish, empty, ends_query) {
+            (Some(finish), Some(empty), None) => {
+                let rest = m.register("rest_q", empty);
+                Some(m.call("shows", UnmaskedFunction {}, [finish, rest])[0])
+            }
+            _ => finish,
+        };
+        let core = CoreScalars { finish, exponents };
         let restore = inputs.restore.as_ref().map(|(restore, state_o)| {
             let restore = m.input("restore", *restore);
             (restore, m.inputs("state_o", state_o))
@@ -249,10 +229,11 @@ pub fn group(
         let restore = restore.map(|(restore, state_o)| (m.register("restore_q", restore), state_o));
         let lanes_in = v.iter().enumerate().map(|(i, &v)| {
             let restore = restore.as_ref().map(|(restore, state_o)| (*restore, state_o[i]));
-            LaneInputs { v, scalars: scalars.clone(), restore }
+            LaneInputs { v, scalars, core, restore }
         });
-        let outputs: Vec<LaneOutputs> =
-            m.each("lane", lanes_in, |m, name, inputs| (kind.lane)(m, name, n, inputs));
+        let outputs: Vec<LaneOutputs> = m.each("lane", lanes_in, |m, name, inputs| {
+            m.part(name, Tag::module(lane_name.clone(), (kind.doc)(rounds)), |m| (kind.lane)(m, n, inputs))
+        });
         let states: Vec<Wire> = outputs.iter().filter_map(|lane| lane.o_state).collect();
         let o_state = if states.is_empty() { states } else { m.outputs("o_state", &states) };
         let mut o: Vec<Wire> = outputs.iter().map(|lane| lane.o).collect();
@@ -260,13 +241,13 @@ pub fn group(
             let blank = m.register_if("blank_q", ends, empty);
             o = blanked(m, &o, blank);
         }
-        let outside = free.iter().any(|(name, _)| *name == "x").then(|| {
+        let outside = exponents.map(|_| {
             let flags: Vec<Wire> = outputs.iter().filter_map(|lane| lane.outside).collect();
             let any = AnyFlag { count: lanes, doc: "Some lane's value has an exponent above the largest." };
             let any = m.leaf("any_outside", any, &flags)[0];
             m.output("outside", any)
         });
-        kind.rows.iter().for_each(|row| row.show(m, outside.is_some()));
+        scalars.show(m, core);
         GroupOutputs { o: m.outputs("o", &o), outside, o_state }
     })
 }

@@ -17,4 +17,3 @@ pub mod ports;
 pub mod results;
 pub mod scalar_path;
 pub mod schedule;
-pub mod signals;

@@ -44,12 +44,14 @@ pub fn restore_ports(m: &mut Module, name: &str, restore: Option<(Wire, Wire)>) 
 /// The next value of a state register: `x`, or on a restore the value of the partial result. `restore` is the flag and
 /// that value.
 pub fn restored(m: &mut Module, x: Wire, restore: Option<(Wire, Wire)>) -> Wire {
-    match restore {
-        Some((restore, state)) => {
-            m.call("restored", RestoreFunction { width: x.width() }, [x, state, restore])[0]
-        }
-        None => x,
-    }
+    restored_as(m, "restored", x, restore)
+}
+
+/// [`restored`] by a function of this name.
+pub fn restored_as(m: &mut Module, name: &str, x: Wire, restore: Option<(Wire, Wire)>) -> Wire {
+    restore.map_or(x, |(restore, state)| {
+        m.call(name, RestoreFunction { width: x.width() }, [x, state, restore])[0]
+    })
 }
 
 function! {

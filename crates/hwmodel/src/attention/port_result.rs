@@ -3,7 +3,6 @@
 //! Results of an array leave one a cycle, so that one converter for each element of the port serves all cores. The lanes then hand out
 //! accumulators, in the words of a partial result. Words that wait for the port are wider; a converter is saved in each core.
 
-use super::group::LaneKind;
 use crate::rtl::{Module, Wire, wires};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -12,10 +11,8 @@ use std::sync::Arc;
 pub struct PortResult {
     /// Whether the lanes of a configuration have this form.
     pub applies: fn(&Numerics) -> bool,
-    /// The lanes. Their outputs are accumulators.
-    pub lanes: &'static LaneKind,
-    /// FA2: the result is the accumulator times a final scale, which the core hands out as [`Scaling`].
-    pub scales: bool,
+    /// Name of the module of the lanes, which hand out accumulators.
+    pub lanes: fn(&Numerics) -> String,
     /// Makes an element of a result.
     pub convert: fn(&mut Module, &Arc<Numerics>, &Accumulated) -> Wire,
 }

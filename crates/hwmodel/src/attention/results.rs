@@ -27,7 +27,7 @@ pub fn result_control(around: &mut Module, flags: Flags, reads_v: Wire, v_specia
     around.part("result", tag.dissolved(), |m| {
         m.clock();
         m.reset();
-        let Flags { valid, first, last, invalid } = flags.enter(m);
+        let Flags { valid, first, last, invalid } = m.enter("", &flags);
         let [reads_v, v_special] = m.input_each([("reads_v", reads_v), ("v_special", v_special)]);
         let sticky = m.state_if("sticky_q", 1, valid);
         let flags = [valid, first, last, invalid, reads_v, v_special, sticky];

@@ -1,7 +1,11 @@
 //! The interface of a scalar path, which turns the score of a step into the scalars that the lanes need.
 
-use super::signals::Signals;
 use crate::rtl::{Module, Wire};
+use flashd_spec::numerics::Numerics;
+use std::sync::Arc;
+
+/// Builds a scalar path, with scalars of one kind of lanes.
+pub type ScalarPath<S> = fn(&mut Module, &Arc<Numerics>, &ScalarInputs) -> ScalarOutputs<S>;
 
 /// The inputs of a scalar path, at the score stage but for `finish`.
 pub struct ScalarInputs<'a> {
@@ -31,13 +35,13 @@ impl ScalarInputs<'_> {
 }
 
 /// The outputs of a scalar path.
-pub struct ScalarOutputs {
+pub struct ScalarOutputs<S> {
     /// A step has come to the point where its value is read.
     pub step: Wire,
     /// That step reads its value: it is not held.
     pub reads: Wire,
     /// The scalars for the lanes.
-    pub lanes: Signals,
+    pub lanes: S,
     /// With partial results: the scalars of the state after a step, in the order of the inputs.
     pub state_scalars: Vec<Wire>,
 }

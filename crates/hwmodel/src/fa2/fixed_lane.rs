@@ -6,7 +6,7 @@
 //!  v e   p bits times WM bits, right by both exponents, rounded half away from zero
 //! ```
 
-use super::separate_lane::SEPARATE;
+use super::scalars::{Delta, Reciprocal, SeparateScalars, StepScalars};
 use super::shared_fixed_lane::show_accumulator;
 use super::widths::{accumulator_bits, delta_bits};
 use crate::arith::fixed::{rebias_bits, relative, shift_with_guard};
@@ -19,7 +19,7 @@ use crate::attention::lane::accumulate;
 use crate::flash_d::fixed_lane::{lane_bits, lane_ident, result_ident};
 use crate::function;
 use crate::rtl::Number::Float;
-use crate::rtl::{Module, Name, Stage, Tag};
+use crate::rtl::{Module, Stage};
 use crate::score::sum::sum_exponent_bits;
 use crate::word::{bits_for, ones};
 use flashd_spec::numerics::{LOG_SUM_GUARD_BITS, Numerics};
@@ -129,51 +129,44 @@ function! {
 }
 
 /// One element of o: `o <- (o >> delta) + v e` when `update`, then `o r 2^-right` when `done`.
-pub const FIXED: LaneKind = LaneKind {
-    name: |n| format!("fa2_fixed_lane_{}_{}_{}", lane_ident(n), accumulator_bits(n), lane_bits(n).w),
+pub const FIXED: LaneKind<SeparateScalars<Delta>> = LaneKind {
+    name: |n, _, _| format!("fa2_fixed_lane_{}_{}_{}", lane_ident(n), accumulator_bits(n), lane_bits(n).w),
+    doc: |_| "One element of o in fixed point: o <- (o >> delta) + v * e; result = o * r * 2^-right.",
     lane,
-    words: &[
-        ("e", "update"),
-        ("delta", "update"),
-        ("load", "update"),
-        ("r", "finish"),
-        ("right", "finish"),
-        ("result_x", "finish"),
-    ],
-    free: &["x"],
-    ..SEPARATE
 };
 
-fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
-    let tag = Tag::module(
-        (FIXED.name)(n),
-        "One element of o in fixed point: o <- (o >> delta) + v * e; result = o * r * 2^-right.",
-    );
-    around.part(name, tag, |m| {
-        let (v, [x, e, delta, load, update, r, right, done, result_x]) =
-            inputs.enter(m, ["x", "e", "delta", "load", "update", "r", "right", "done", "result_x"]);
+fn lane(m: &mut Module, n: &Arc<Numerics>, inputs: &LaneInputs<SeparateScalars<Delta>>) -> LaneOutputs {
+    let v = inputs.enter(m);
+    let x = inputs.x(m);
+    let SeparateScalars { update, step, end } = inputs.scalars;
+    let StepScalars { e, change: Delta { delta }, load } = m.enter("", &step);
+    let update = m.input("update", update);
+    let Reciprocal { r, right } = m.enter("", &end);
+    let done = m.optional_input("done", inputs.core.finish);
+    let result_x = inputs.result_x(m, x);
 
-        let o = m.state_if("o_q", accumulator_bits(n), update);
-        let (o_next, outside) = match inputs.has_exponent() {
-            true => {
-                let function = ShiftedUpdateFunction { numerics: n.clone() };
-                let [o_next, outside] = m.call("step", function, [v, x, o, e, delta, load]);
-                (o_next, Some(outside))
-            }
-            false => {
-                let function = IntegerUpdateFunction { numerics: n.clone() };
-                (m.call("step", function, [v, o, e, delta, load])[0], None)
-            }
-        };
+    let o = m.state_if("o_q", accumulator_bits(n), update);
+    let (o_next, outside) = match inputs.core.exponents {
+        Some(_) => {
+            let function = ShiftedUpdateFunction { numerics: n.clone() };
+            let [o_next, outside] = m.call("step", function, [v, x, o, e, delta, load]);
+            (o_next, Some(outside))
+        }
+        None => {
+            let function = IntegerUpdateFunction { numerics: n.clone() };
+            (m.call("step", function, [v, o, e, delta, load])[0], None)
+        }
+    };
+    show_accumulator(m, n, "x", [o, o_next]);
+    let result = done.map_or(o, |done| {
         let function = FixedScaleFunction { numerics: n.clone() };
         let [scaled] = m.call("scale", function, [o, r, right, result_x, done]);
-        show_accumulator(m, n, "x", [o, o_next]);
         m.stage(Stage::Score(4));
         m.show(("scale", "o"), "accumulator [#] 2^-(x + 1 - bias)");
         m.signal(scaled, Float(n.formats.o), "accumulator [#] / l");
-        let result_q = m.register_if("result_q", done, scaled);
-        let result = m.output("o", result_q);
-        let outside = outside.map(|outside| m.output("outside", outside));
-        LaneOutputs { o: result, outside, o_state: accumulate(m, o, o_next, inputs.restore, Some(done)) }
-    })
+        m.register_if("result_q", done, scaled)
+    });
+    let result = m.output("o", result);
+    let outside = outside.map(|outside| m.output("outside", outside));
+    LaneOutputs { o: result, outside, o_state: accumulate(m, o, o_next, inputs.restore, done) }
 }

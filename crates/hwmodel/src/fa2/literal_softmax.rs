@@ -1,10 +1,10 @@
 //! The scalar path of FA2 `literal`, Alg. 2 as the paper prints it: maximum, two exponentials and sum, all in the
 //! format of the operands.
 
+use super::literal_lane::LiteralScalars;
 use super::scalars::step_ports;
 use crate::arith::exp::{exp_unit, reciprocal_unit};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
-use crate::attention::signals::Signals;
 use crate::function;
 use crate::rtl::Number::Float;
 use crate::rtl::{Module, Quantity, Row, Stage, Tag, Wire};
@@ -81,10 +81,11 @@ fn literal_sum(around: &mut Module, n: &Arc<Numerics>, step: [(&str, Wire); 5]) 
 
 /// The scalar path of FA2 `literal`: a pipeline stage for maximum and exponentials, one for the sum, and the reciprocal
 /// of the sum.
-///
-/// The lanes get `update`, the step updates o; `c = exp(m_old - m)`; `e = exp(s - m)`; `load`, the step is a first key;
-/// and `r`, the reciprocal of the sum while `finish` is high.
-pub fn literal_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
+pub fn literal_softmax(
+    around: &mut Module,
+    n: &Arc<Numerics>,
+    inputs: &ScalarInputs,
+) -> ScalarOutputs<LiteralScalars> {
     let format = n.formats.q;
     let tag = Tag::module(
         format!("{}_literal_softmax", format.ident()),
@@ -116,7 +117,8 @@ pub fn literal_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarIn
 
         let step = m.output("step", step_q);
         let reads = m.output("reads", step_q);
-        let scalars = Signals::hand_out(m, [("update", step_q), ("c", c_q), ("e", e_q), ("load", first_q)]);
+        let [update, c, e, load] =
+            m.output_each([("update", step_q), ("c", c_q), ("e", e_q), ("load", first_q)]);
         m.number(larger, Float(format));
         m.stage(Stage::Score(1));
         m.show(score_q, "score s");
@@ -134,7 +136,7 @@ pub fn literal_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarIn
         m.watch_output_each([(Quantity::Step, "step"), (Quantity::Weight, "e"), (Quantity::Load, "load")]);
         let sum = [("update", step_q), ("first", first_q), ("c", c_q), ("e", e_q), ("finish", finish)];
         let r = literal_sum(m, n, sum);
-        let lanes = scalars.and(Signals::hand_out(m, [("r", r)]));
+        let lanes = LiteralScalars { update, c, e, load, r: m.output("r", r) };
         m.stage(Stage::Score(3));
         m.show("r", "r = 1 / l");
         ScalarOutputs { step, reads, lanes, state_scalars: Vec::new() }

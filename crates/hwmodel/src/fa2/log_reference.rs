@@ -2,15 +2,18 @@
 //! the reference is a shift, and no guard bits are needed for the number of keys. Scores are in base 2.
 
 use super::reference::{factor_to_sum, hold_text, reference_bits, tau_bits};
-use super::scalars::{state_outputs, state_ports, step_ports};
+use super::scalars::{
+    Delta, Reciprocal, SeparateScalars, State, StepScalars, state_outputs, state_ports, step_ports,
+};
 use super::widths::delta_bits;
 use crate::arith::fixed::clamp;
 use crate::attention::factor::{FactorForm, base_2_argument, factor_bits, table_factor};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
-use crate::attention::signals::Signals;
 use crate::flash_d::fixed_lane::lane_bits;
 use crate::function;
-use crate::rtl::{Module, Number, Quantity, Reading, Role, Row, Stage, Tag, Wire, signed, unsigned};
+use crate::rtl::{
+    Function, Module, Number, Quantity, Reading, Role, Row, Stage, Tag, Wire, signed, unsigned,
+};
 use crate::score::sum::SumReciprocalFunction;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -71,19 +74,60 @@ pub fn log_sum_bits(n: &Numerics) -> u32 {
     n.log_sum_bits()
 }
 
-/// Rows for the stage of the loop: the score, the reference and the sum each with its next value, `delta` and `e`. `reference` is the
-/// format of the reference; the labels are those of its next value and of the sum.
-pub(super) fn show_loop(
+/// A loop over reference and sum, seen from the stage after it, in which the scalars go to the lanes.
+pub(super) struct ReferenceLoop {
+    pub(super) reference: Wire,
+    /// l, one stage later, in the cycle of `finish`.
+    pub(super) final_sum: Wire,
+    pub(super) e: Wire,
+    pub(super) delta: Wire,
+    pub(super) first: Wire,
+    pub(super) step: Wire,
+    pub(super) update: Wire,
+}
+
+/// The stage of the loop, in which `decide` moves reference and sum, and the registers of the scalars.
+///
+/// `step` is the score, whether it is valid, and whether it is of a first key. The reference has this width; `texts` are the format of the
+/// reference, and the rows of its next value and of the sum.
+pub(super) fn reference_loop(
     m: &mut Module,
     n: &Numerics,
-    update: Wire,
-    [score, reference, reference_next, sum, sum_next, delta, e]: [Wire; 7],
-    number: Number,
-    labels: [&str; 2],
-) {
+    [score, valid, first]: [Wire; 3],
+    state: Option<State>,
+    decide: impl Function<5, 5>,
+    width: u32,
+    texts: (Number, [&str; 2]),
+) -> ReferenceLoop {
+    let score_q = m.register_if("score_q", valid, score);
+    let valid_q = m.register_reset("valid_q", 0, valid);
+    let loop_first_q = m.register("loop_first_q", first);
+    let takes = m.later(1);
+    let reference = m.state_if("reference_q", width, takes);
+    let sum = m.state_if("sum_q", log_sum_bits(n), takes);
+    let [reference_next, sum_next, delta, e, update] =
+        m.call("decide", decide, [score_q, reference, sum, loop_first_q, valid_q]);
+    let mut next = [reference_next, sum_next];
+    if let Some(state) = state.map(|state| state.later(m, 1)) {
+        next = [state.maximum_or(m, reference_next), state.sum_or(m, sum_next)];
+    }
+    m.next_all(&[reference, sum], &next);
+    m.drive(takes, update);
+    // Stage of the scalars for the lanes.
+    let scalars = ReferenceLoop {
+        reference,
+        e: m.register_if("e_q", update, e),
+        delta: m.register_if("delta_q", update, delta),
+        first: m.register("first_q", loop_first_q),
+        step: m.register_reset("step_q", 0, valid_q),
+        update: m.register_reset("update_q", 0, update),
+        final_sum: m.register("final_sum_q", sum),
+    };
+
     m.stage(Stage::Score(1));
     m.show_role(Role::Update, update, "update (not held)");
-    m.show(score, "score s, log2 units");
+    m.show(score_q, "score s, log2 units");
+    let (number, labels) = texts;
     m.signal(reference, number, "reference R, log2 units");
     m.signal(reference_next, number, labels[0]);
     m.signal(sum, unsigned(n.state_fraction), labels[1]);
@@ -92,21 +136,19 @@ pub(super) fn show_loop(
     m.show_as(Row::Late, delta, "delta = next R - R");
     m.number(e, FactorForm::Shift(n.factor_significand).number(n));
     m.show_as(Row::Trace, e, "e = 2^(s - next R)");
-}
-
-/// Rows for the stage of the scalars on their way to the lanes.
-pub(super) fn show_distribution(m: &mut Module, update: Wire, delta: Wire, e: Wire) {
     m.stage(Stage::Score(2));
-    m.show_role(Role::Update, update, "update (not held)");
-    m.show(delta, "delta");
-    m.show(e, "e");
+    m.show_role(Role::Update, scalars.update, "update (not held)");
+    m.show(scalars.delta, "delta");
+    m.show(scalars.e, "e");
+    scalars
 }
 
 /// The scalar path of FA2 `log-reference`: one pipeline stage with the loop over reference and sum.
-///
-/// The lanes get `update`, the step updates o; `e`, its exponential; `delta`, the octaves by which the reference moves;
-/// `load`, the step is a first key; and while `finish` is high `r` and `right`, the reciprocal `r 2^-right` of the sum.
-pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
+pub fn log_reference(
+    around: &mut Module,
+    n: &Arc<Numerics>,
+    inputs: &ScalarInputs,
+) -> ScalarOutputs<SeparateScalars<Delta>> {
     let tag = Tag::module(
         format!("log_reference_m{}", lane_bits(n).w),
         "R follows the exponent of l: e = 2^(s - R), l <- (l >> delta) + e stays in [1, 2).",
@@ -115,59 +157,29 @@ pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInpu
         let [score, valid, first, finish] = step_ports(m, inputs);
         let state = state_ports(m, inputs);
 
-        // Stage of the loop.
-        let score_q = m.register_if("score_q", valid, score);
-        let valid_q = m.register_reset("valid_q", 0, valid);
-        let loop_first_q = m.register("loop_first_q", first);
-        let takes = m.later(1);
-        let reference_q = m.state_if("reference_q", reference_bits(n), takes);
-        let sum_q = m.state_if("sum_q", log_sum_bits(n), takes);
-        let function = LogReferenceNextFunction { numerics: n.clone() };
-        let [reference_next, sum_next, delta, e, update] =
-            m.call("decide", function, [score_q, reference_q, sum_q, loop_first_q, valid_q]);
-        let mut next = [reference_next, sum_next];
-        if let Some(state) = state.map(|state| state.later(m, 1)) {
-            next = [state.maximum_or(m, reference_next), state.sum_or(m, sum_next)];
-        }
-        m.next_all(&[reference_q, sum_q], &next);
-        m.drive(takes, update);
-        // Stage of the scalars for the lanes.
-        let e_q = m.register_if("e_q", update, e);
-        let delta_q = m.register_if("delta_q", update, delta);
-        let first_q = m.register("first_q", loop_first_q);
-        let step_q = m.register_reset("step_q", 0, valid_q);
-        let update_q = m.register_reset("update_q", 0, update);
-        // l, one stage later, in the cycle of `finish`.
-        let final_sum_q = m.register("final_sum_q", sum_q);
+        let decide = LogReferenceNextFunction { numerics: n.clone() };
+        let texts = (signed(0), ["next R: the exponent of next l", "running sum l, in [1, 2)"]);
+        let ReferenceLoop { reference, final_sum, e, delta, first, step, update } =
+            reference_loop(m, n, [score, valid, first], state, decide, reference_bits(n), texts);
         let function = SumReciprocalFunction { numerics: n.clone(), bits: log_sum_bits(n) };
-        let [r, right] = m.call("reciprocal", function, [final_sum_q, finish]);
+        let [r, right] = m.call("reciprocal", function, [final_sum, finish]);
 
-        let step = m.output("step", step_q);
-        let reads = m.output("reads", update_q);
-        let scalars = [
-            ("update", update_q),
-            ("e", e_q),
-            ("delta", delta_q),
-            ("load", first_q),
-            ("r", r),
-            ("right", right),
-        ];
-        let lanes = Signals::hand_out(m, scalars);
-        let labels = ["next R: the exponent of next l", "running sum l, in [1, 2)"];
-        let words = [score_q, reference_q, reference_next, sum_q, sum_next, delta, e];
-        show_loop(m, n, update, words, signed(0), labels);
-        show_distribution(m, update_q, delta_q, e_q);
+        let step = m.output("step", step);
+        let reads = m.output("reads", update);
+        let scalars = StepScalars { e, change: Delta { delta }, load: first };
+        let lanes = SeparateScalars { update, step: scalars, end: Reciprocal { r, right } };
+        let lanes = m.hand_out("", &lanes);
         m.stage(Stage::Score(3));
         m.show(("reciprocal", "sum"), "sum l");
         m.number(r, unsigned(n.reciprocal.table.value_fraction));
         m.number(right, signed(0));
         m.show("r", "r: 1 / l = r 2^-right");
         m.show("right", "right");
-        m.watch_as(Quantity::Reference, reference_q, Reading::Above(n.score_fraction));
+        m.watch_as(Quantity::Reference, reference, Reading::Above(n.score_fraction));
         m.watch_output_each([(Quantity::Step, "step"), (Quantity::Weight, "e"), (Quantity::Load, "load")]);
         m.watch_output_as(Quantity::Upper, "delta", Reading::Any);
-        m.watch_each([(Quantity::Sum, final_sum_q), (Quantity::Reciprocal, r), (Quantity::Right, right)]);
-        let state_scalars = state_outputs(m, state, reference_q, final_sum_q);
+        m.watch_each([(Quantity::Sum, final_sum), (Quantity::Reciprocal, r), (Quantity::Right, right)]);
+        let state_scalars = state_outputs(m, state, reference, final_sum);
         ScalarOutputs { step, reads, lanes, state_scalars }
     })
 }

@@ -16,7 +16,7 @@ pub mod log_reference;
 pub mod octave_reference;
 pub mod ranged_lane;
 pub mod reference;
-mod scalars;
+pub mod scalars;
 pub mod separate_lane;
 pub mod shared_fixed_lane;
 pub mod shared_lane;

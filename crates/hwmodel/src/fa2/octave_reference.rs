@@ -15,16 +15,15 @@
 
 use super::log_reference::log_sum_bits;
 use super::reference::tau_bits;
-use super::scalars::{state_outputs, state_ports, step_ports};
+use super::scalars::{Delta, SharedScalars, StepScalars, state_outputs, state_ports, step_ports};
 use super::shared_log_reference::{
     HalfReciprocalFunction, SharedLogFactorFunction, delta_bits, fine_reference_bits, show_division,
 };
 use crate::arith::fixed::clamp;
 use crate::attention::delay::delay;
 use crate::attention::factor::{FactorForm, base_2_argument, factor_bits, right_bits, table_factor};
-use crate::attention::partial::RestoreFunction;
+use crate::attention::partial::restored_as;
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
-use crate::attention::signals::Signals;
 use crate::function;
 use crate::rtl::{Module, Number, Quantity, Reading, Role, Row, Stage, Tag, signed, unsigned};
 use crate::word::{Num, Word, ones};
@@ -171,9 +170,11 @@ function! {
 
 /// The scalar path of FA2 `ranged`: a stage with the table of powers of two, one with the loop over reference and sum, and
 /// the reciprocal of the sum.
-///
-/// The lanes get the scalars of [`shared_log_reference`](super::shared_log_reference::shared_log_reference).
-pub fn octave_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
+pub fn octave_reference(
+    around: &mut Module,
+    n: &Arc<Numerics>,
+    inputs: &ScalarInputs,
+) -> ScalarOutputs<SharedScalars<Delta>> {
     let tag = Tag::module(
         format!("octave_reference_m{}", n.factor_significand),
         "The reference is the first score plus octaves that follow the exponent of l: e = 2^-(octaves + distance) <= 1,\nl <- (l >> delta) + e stays in [1/2, 2).",
@@ -220,8 +221,7 @@ pub fn octave_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarI
             // A restore is a first key for the loop. Its reference is m of the state and no octaves above.
             let [step, sum] = [("loop_state_q", state.step), ("loop_state_l_q", state.sum)]
                 .map(|(name, wire)| delay(m, name, wire, 1));
-            let restore = RestoreFunction { width: sum_next.width() };
-            next[1] = m.call("restored_l", restore, [sum_next, sum, step])[0];
+            next[1] = restored_as(m, "restored_l", sum_next, Some((step, sum)));
         }
         m.next_all(&[octaves_q, sum_q], &next);
 
@@ -233,9 +233,8 @@ pub fn octave_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarI
 
         let step = m.output("step", step_q);
         let reads = m.output("reads", update);
-        let scalars =
-            [("update", update), ("take", take), ("e", factor), ("delta", delta), ("load", first_q)];
-        let lanes = Signals::hand_out(m, scalars);
+        let scalars = StepScalars { e: factor, change: Delta { delta }, load: first_q };
+        let lanes = m.hand_out("", &SharedScalars { update, take, step: scalars });
         m.number_each(&table, Number::Bits);
         m.number_each(&[octaves_q, octaves_next, tau, delta], Number::Bits);
         m.stage(Stage::Score(1));

@@ -18,24 +18,23 @@
 //!
 //! The result takes `~o` for the magnitude of a negative o, which is one last place less and needs no carry chain.
 
-use super::separate_lane::SEPARATE;
+use super::scalars::{Delta, SharedScalars, StepScalars};
 use super::shared_fixed_lane::{
-    LaneProductFunction, ROWS, SharedProductFunction, SharedResultFunction, UPDATE_WORDS, e_bits,
-    product_bits, scaled, show_accumulator, zeros_bits,
+    LaneProductFunction, SharedProductFunction, SharedResultFunction, e_bits, lane_name, product_bits,
+    scaled, show_accumulator, zeros_bits,
 };
-use super::shared_lane::SHARED;
 use super::shared_log_reference::delta_bits;
 use super::widths::accumulator_bits;
 use crate::arith::fixed::{clamp, shift_right_filled};
 use crate::arith::{canonical, unpack};
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
-use crate::attention::partial::{RestoreFunction, restore_ports};
+use crate::attention::partial::{restore_ports, restored_as};
 use crate::attention::port_result::PortResult;
-use crate::flash_d::fixed_lane::{lane_bits, lane_ident};
+use crate::flash_d::fixed_lane::lane_bits;
 use crate::flash_d::ranged_lane::{pack, unpacked};
 use crate::function;
 use crate::rtl::Number::Float;
-use crate::rtl::{Module, Name, Number, Stage, Tag};
+use crate::rtl::{Module, Number, Stage};
 use crate::word::bits_for;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -155,31 +154,23 @@ function! {
 
 /// One element of o: `o <- load ? v : (o >> delta) + v e` while `update` is high, relative to the largest exponent read.
 /// While `done` is high, `e` is a quarter of the final scale, and the result is `4 o e`.
-pub const RANGED: LaneKind = LaneKind {
-    name: |n| format!("fa2_ranged_lane_{}_{}_{}", lane_ident(n), accumulator_bits(n), n.factor_significand),
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, true),
-    words: UPDATE_WORDS,
-    takes: SHARED.takes,
-    rows: ROWS,
-    ..SEPARATE
-};
-
-/// [`RANGED`] without a result: its multiplier takes values alone.
-const RANGED_ACCUMULATOR: LaneKind = LaneKind {
-    name: |n| {
-        let (bits, factor) = (accumulator_bits(n), n.factor_significand);
-        format!("fa2_ranged_accumulator_{}_{bits}_{factor}", lane_ident(n))
+pub const RANGED: LaneKind<SharedScalars<Delta>> = LaneKind {
+    name: |n, _, rounds| lane_name(if rounds { "ranged_lane" } else { "ranged_accumulator" }, n),
+    doc: |rounds| match rounds {
+        true => {
+            "One element of o in fixed point, relative to the largest exponent read: o <- (o >> delta) + v * e;\nresult = o * scale by the same multiplier."
+        }
+        false => {
+            "One element of o in fixed point, relative to the largest exponent read: o <- (o >> delta) + v * e."
+        }
     },
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, false),
-    flags: &[("update", "update")],
-    ..RANGED
+    lane,
 };
 
 /// Results of [`RANGED`] at an array's port.
 pub const RANGED_AT_PORT: PortResult = PortResult {
     applies: |_| true,
-    lanes: &RANGED_ACCUMULATOR,
-    scales: true,
+    lanes: |n| lane_name("ranged_accumulator", n),
     convert: |m, n, from| {
         let [o, top] = unpacked(m, "parts", n, from.word);
         let kept = m.call("kept", RangedKeptFunction { numerics: n.clone() }, [o, from.done]);
@@ -187,77 +178,61 @@ pub const RANGED_AT_PORT: PortResult = PortResult {
     },
 };
 
-fn lane(
-    around: &mut Module,
-    name: Name,
-    n: &Arc<Numerics>,
-    inputs: &LaneInputs,
-    rounds: bool,
-) -> LaneOutputs {
-    let kind = if rounds { RANGED } else { RANGED_ACCUMULATOR };
-    let doc =
-        "One element of o in fixed point, relative to the largest exponent read: o <- (o >> delta) + v * e";
-    let doc = match rounds {
-        true => format!("{doc};\nresult = o * scale by the same multiplier."),
-        false => format!("{doc}."),
-    };
+fn lane(m: &mut Module, n: &Arc<Numerics>, inputs: &LaneInputs<SharedScalars<Delta>>) -> LaneOutputs {
     let numerics = || n.clone();
-    around.part(name, Tag::module((kind.name)(n), doc), |m| {
-        let (v, [e, delta, load, update]) = inputs.enter(m, ["e", "delta", "load", "update"]);
-        let done = rounds.then(|| m.input("done", inputs.scalars["done"]));
-        let restore = restore_ports(m, "state_o", inputs.restore)
-            .map(|(restore, state)| (restore, unpacked(m, "state", n, state)));
+    let v = inputs.enter(m);
+    let StepScalars { e, change: Delta { delta }, load } = m.enter("", &inputs.scalars.step);
+    let update = m.input("update", inputs.scalars.update);
+    let done = m.optional_input("done", inputs.core.finish);
+    let restore = restore_ports(m, "state_o", inputs.restore)
+        .map(|(restore, state)| (restore, unpacked(m, "state", n, state)));
 
-        let moves = m.later(1);
-        let top = m.state_if("e_q", n.formats.v.exponent_bits, moves);
-        let function = RangedFa2ValueFunction { numerics: numerics() };
-        let [significand, negative, x, takes, product_right, o_right] =
-            m.call("value", function, [v, top, e, delta, load, update]);
-        m.drive(moves, takes);
-        let o = m.state_if("o_q", accumulator_bits(n), update);
-        let kept = done.map(|done| m.call("kept", RangedKeptFunction { numerics: numerics() }, [o, done]));
-        let [product] = match (done, kept) {
-            (Some(done), Some([kept, ..])) => {
-                let function = SharedProductFunction { numerics: numerics() };
-                m.call("product", function, [kept, significand, e, done])
-            }
-            _ => m.call("product", LaneProductFunction { numerics: numerics() }, [significand, e]),
-        };
-        let function = RangedFa2UpdateFunction { numerics: numerics() };
-        let mut next = [
-            m.call("step", function, [o, significand, negative, product, product_right, o_right, load])[0],
-            x,
-        ];
-        m.stage(Stage::Score(3));
-        let bits = [significand, x, top, product_right, o_right, product];
-        m.number_each(&bits, Number::Bits);
-        if let Some([kept, zeros, _]) = kept {
-            m.number_each(&[kept, zeros], Number::Bits);
+    let moves = m.later(1);
+    let top = m.state_if("e_q", n.formats.v.exponent_bits, moves);
+    let function = RangedFa2ValueFunction { numerics: numerics() };
+    let [significand, negative, x, takes, product_right, o_right] =
+        m.call("value", function, [v, top, e, delta, load, update]);
+    m.drive(moves, takes);
+    let o = m.state_if("o_q", accumulator_bits(n), update);
+    let kept = done.map(|done| m.call("kept", RangedKeptFunction { numerics: numerics() }, [o, done]));
+    let [product] = match (done, kept) {
+        (Some(done), Some([kept, ..])) => {
+            let function = SharedProductFunction { numerics: numerics() };
+            m.call("product", function, [kept, significand, e, done])
         }
-        m.show(top, "E[#] before: largest exponent read");
-        show_accumulator(m, n, "E", [o, next[0]]);
-        if let Some((restore, state)) = restore {
-            for ((next, state), name) in next.iter_mut().zip(state).zip(["restored", "restored_e"]) {
-                let function = RestoreFunction { width: state.width() };
-                *next = m.call(name, function, [*next, state, restore])[0];
-            }
+        _ => m.call("product", LaneProductFunction { numerics: numerics() }, [significand, e]),
+    };
+    let function = RangedFa2UpdateFunction { numerics: numerics() };
+    let mut next =
+        [m.call("step", function, [o, significand, negative, product, product_right, o_right, load])[0], x];
+    m.stage(Stage::Score(3));
+    let bits = [significand, x, top, product_right, o_right, product];
+    m.number_each(&bits, Number::Bits);
+    if let Some([kept, zeros, _]) = kept {
+        m.number_each(&[kept, zeros], Number::Bits);
+    }
+    m.show(top, "E[#] before: largest exponent read");
+    show_accumulator(m, n, "E", [o, next[0]]);
+    if let Some((restore, state)) = restore {
+        for ((next, state), name) in next.iter_mut().zip(state).zip(["restored", "restored_e"]) {
+            *next = restored_as(m, name, *next, Some((restore, state)));
         }
-        m.next_all(&[o, top], &next);
-        let (Some(done), Some([_, zeros, o_negative])) = (done, kept) else {
-            let word = pack(m, "state_of", [o, top]);
-            return LaneOutputs { o: m.output("o", word), outside: None, o_state: None };
-        };
-        let function = SharedResultFunction { numerics: numerics() };
-        let [scaled] = m.call("scale", function, [product, zeros, o_negative, e, top]);
-        m.stage(Stage::Score(4));
-        m.show(("kept", "o"), "accumulator [#] 2^-(E + 1 - bias)");
-        m.signal(scaled, Float(n.formats.o), "accumulator [#] / l");
-        let result_q = m.register_if("result_q", done, scaled);
-        let o_state = restore.map(|_| {
-            let state = pack(m, "state_of", [o, top]);
-            let state = m.register_if("state_q", done, state);
-            m.output("o_state", state)
-        });
-        LaneOutputs { o: m.output("o", result_q), outside: None, o_state }
-    })
+    }
+    m.next_all(&[o, top], &next);
+    let (Some(done), Some([_, zeros, o_negative])) = (done, kept) else {
+        let word = pack(m, "state_of", [o, top]);
+        return LaneOutputs { o: m.output("o", word), outside: None, o_state: None };
+    };
+    let function = SharedResultFunction { numerics: numerics() };
+    let [scaled] = m.call("scale", function, [product, zeros, o_negative, e, top]);
+    m.stage(Stage::Score(4));
+    m.show(("kept", "o"), "accumulator [#] 2^-(E + 1 - bias)");
+    m.signal(scaled, Float(n.formats.o), "accumulator [#] / l");
+    let result_q = m.register_if("result_q", done, scaled);
+    let o_state = restore.map(|_| {
+        let state = pack(m, "state_of", [o, top]);
+        let state = m.register_if("state_q", done, state);
+        m.output("o_state", state)
+    });
+    LaneOutputs { o: m.output("o", result_q), outside: None, o_state }
 }

@@ -1,14 +1,15 @@
 //! FA2's output update, and a final scale in a second multiplier. (1) divides by l in every step; here the result
 //! is divided once.
 
+use super::scalars::{Moved, Reciprocal, SeparateScalars, StepScalars};
 use crate::arith::normalise::normalise_product;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::unpack;
-use crate::attention::group::{GroupRow, LaneInputs, LaneKind, LaneOutputs, row};
+use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneFormats, LaneOperandsFunction, accumulate, lane_suffix};
 use crate::function;
 use crate::rtl::Number::Float;
-use crate::rtl::{Module, Name, Stage, Tag};
+use crate::rtl::{Module, Stage};
 use crate::score::sum::sum_exponent_bits;
 use crate::units::{CanonicalFunction, MixedFunction, Operation};
 use crate::word::{bits_for, ones};
@@ -45,67 +46,44 @@ function! {
 
 /// One element of o: `o <- moved ? o e + v : o + v e`, with `o = 0` before a first key. The result is `o r 2^-right`,
 /// registered while `done` is high.
-pub const SEPARATE: LaneKind = LaneKind {
-    name: |n| format!("fa2_lane_{}", lane_suffix(LaneFormats::new(n, n.product))),
+pub const SEPARATE: LaneKind<SeparateScalars<Moved>> = LaneKind {
+    name: |n, _, _| format!("fa2_lane_{}", lane_suffix(LaneFormats::new(n, n.product))),
+    doc: |_| "One element of o: o <- moved ? o * e + v : o + v * e; result = o * r * 2^-right.",
     lane,
-    flags: &[("update", "update"), ("finish", "done")],
-    finish: None,
-    words: &[("e", "update"), ("moved", "update"), ("load", "update"), ("r", "finish"), ("right", "finish")],
-    free: &[],
-    takes: None,
-    factor: None,
-    rows: ROWS,
 };
 
-/// Rows for the scalars of lanes with a second multiplier.
-pub(super) const ROWS: &[GroupRow] = &[
-    row(3, "update", "update (not held)"),
-    row(3, "load", "first key: start from 0"),
-    row(3, "moved", "maximum moved"),
-    row(3, "delta", "delta: accumulator goes right"),
-    row(3, "x", "x: exponent of the largest |v|"),
-    row(3, "outside", "a v is beyond x"),
-    row(3, "e", "e"),
-    row(4, "finish", "accumulator is final"),
-    row(4, "result_x", "x: exponent of the largest |v|"),
-    row(4, "r", "r: 1 / l = r 2^-right"),
-    row(4, "right", "right"),
-];
-
-fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
+fn lane(m: &mut Module, n: &Arc<Numerics>, inputs: &LaneInputs<SeparateScalars<Moved>>) -> LaneOutputs {
     let f = LaneFormats::new(n, n.product);
-    let tag = Tag::module(
-        (SEPARATE.name)(n),
-        "One element of o: o <- moved ? o * e + v : o + v * e; result = o * r * 2^-right.",
-    );
-    around.part(name, tag, |m| {
-        let (v, [e, moved, load, update, r, right, done]) =
-            inputs.enter(m, ["e", "moved", "load", "update", "r", "right", "done"]);
+    let v = inputs.enter(m);
+    let SeparateScalars { update, step, end } = inputs.scalars;
+    let StepScalars { e, change: Moved { moved }, load } = m.enter("", &step);
+    let update = m.input("update", update);
+    let Reciprocal { r, right } = m.enter("", &end);
+    let done = m.optional_input("done", inputs.core.finish);
 
-        let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
-        let o = m.state_if("o_q", f.accumulator.width(), update);
-        // The exponential multiplies o if the maximum moved, else v.
-        let function = LaneOperandsFunction { formats: f };
-        let [multiplicand, addend] = m.call("operands", function, [load, moved, o, v]);
-        let function = MixedFunction::of(Operation::Mul, f.accumulator, f.weight, f.inner);
-        let [product] = m.call("product", function, [multiplicand, e]);
-        let function = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
-        let [next] = m.call("sum", function, [addend, product]);
-        let r_fraction = n.reciprocal.table.value_fraction;
-        let right_bits = sum_exponent_bits(n);
-        let function = ScaleFunction { accumulator: f.accumulator, format: f.result, r_fraction, right_bits };
-        let [scaled] = m.call("scale", function, [o, r, right]);
-        m.number(v, Float(f.value));
-        m.number_each(&[multiplicand, addend], Float(f.accumulator));
-        m.stage(Stage::Score(3));
-        m.signal(o, Float(f.accumulator), "accumulator [#]");
-        m.signal(product, Float(f.inner), "accumulator e or v e [#]");
-        m.signal(next, Float(f.accumulator), "next accumulator [#]");
-        m.stage(Stage::Score(4));
-        m.show(("scale", "o"), "accumulator [#]");
-        m.signal(scaled, Float(f.result), "accumulator [#] / l");
-        let result_q = m.register_if("result_q", done, scaled);
-        let result = m.output("o", result_q);
-        LaneOutputs { o: result, outside: None, o_state: accumulate(m, o, next, inputs.restore, Some(done)) }
-    })
+    let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
+    let o = m.state_if("o_q", f.accumulator.width(), update);
+    // The exponential multiplies o if the maximum moved, else v.
+    let function = LaneOperandsFunction { formats: f };
+    let [multiplicand, addend] = m.call("operands", function, [load, moved, o, v]);
+    let function = MixedFunction::of(Operation::Mul, f.accumulator, f.weight, f.inner);
+    let [product] = m.call("product", function, [multiplicand, e]);
+    let function = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
+    let [next] = m.call("sum", function, [addend, product]);
+    let r_fraction = n.reciprocal.table.value_fraction;
+    let right_bits = sum_exponent_bits(n);
+    let function = ScaleFunction { accumulator: f.accumulator, format: f.result, r_fraction, right_bits };
+    let [scaled] = m.call("scale", function, [o, r, right]);
+    m.number(v, Float(f.value));
+    m.number_each(&[multiplicand, addend], Float(f.accumulator));
+    m.stage(Stage::Score(3));
+    m.signal(o, Float(f.accumulator), "accumulator [#]");
+    m.signal(product, Float(f.inner), "accumulator e or v e [#]");
+    m.signal(next, Float(f.accumulator), "next accumulator [#]");
+    m.stage(Stage::Score(4));
+    m.show(("scale", "o"), "accumulator [#]");
+    m.signal(scaled, Float(f.result), "accumulator [#] / l");
+    let result = done.map_or(o, |done| m.register_if("result_q", done, scaled));
+    let result = m.output("o", result);
+    LaneOutputs { o: result, outside: None, o_state: accumulate(m, o, next, inputs.restore, done) }
 }

@@ -16,8 +16,7 @@
 //! in KO the error is up to 7 % larger than that of `log-reference`. One bit more in WM reduces the error by up to 1 %
 //! and enlarges the core by 2 %.
 
-use super::separate_lane::SEPARATE;
-use super::shared_lane::SHARED;
+use super::scalars::{Delta, SharedScalars, StepScalars};
 use super::shared_log_reference::delta_bits;
 use super::widths::accumulator_bits;
 use crate::arith::fixed::{rebias_bits, relative, shift_with_guard};
@@ -25,14 +24,14 @@ use crate::arith::normalise::normalise_within;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::signed::shift_right_signed;
 use crate::attention::factor::factor_bits;
-use crate::attention::group::{GroupRow, IntegerExponentFunction, LaneInputs, LaneKind, LaneOutputs, row};
+use crate::attention::group::{IntegerExponentFunction, LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::accumulate;
 use crate::attention::partial::{restore_ports, restored};
 use crate::attention::port_result::{Accumulated, PortResult};
 use crate::flash_d::fixed_lane::{lane_bits, lane_ident, result_ident};
 use crate::function;
 use crate::rtl::Number::Float;
-use crate::rtl::{Module, Name, Number, Stage, Tag, Wire, signed};
+use crate::rtl::{Module, Number, Stage, Wire, signed};
 use crate::word::{bits_for, ones};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::{LOG_SUM_GUARD_BITS, Numerics};
@@ -217,50 +216,26 @@ function! {
 
 /// One element of o: `o <- load ? v : (o >> delta) + v e` while `update` is high. While `done` is high, `e` is a
 /// quarter of the final scale, and the result is `4 o e`.
-pub const SHARED_FIXED: LaneKind = LaneKind {
-    name: |n| {
-        format!("fa2_shared_fixed_lane_{}_{}_{}", lane_ident(n), accumulator_bits(n), n.factor_significand)
+pub const SHARED_FIXED: LaneKind<SharedScalars<Delta>> = LaneKind {
+    name: |n, _, rounds| lane_name(if rounds { "shared_fixed_lane" } else { "fixed_accumulator" }, n),
+    doc: |rounds| match rounds {
+        true => {
+            "One element of o in fixed point: o <- (o >> delta) + v * e; result = o * scale by the same multiplier."
+        }
+        false => "One element of o in fixed point: o <- (o >> delta) + v * e.",
     },
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, true),
-    words: &[("e", "take"), ("delta", "update"), ("load", "update"), ("result_x", "finish")],
-    free: &["x"],
-    takes: SHARED.takes,
-    rows: ROWS,
-    ..SEPARATE
+    lane,
 };
 
-/// Rows for the scalars of fixed-point lanes with one multiplier.
-pub(super) const ROWS: &[GroupRow] = &[
-    row(3, "update", "update (not held)"),
-    row(3, "load", "first key: take v"),
-    row(3, "delta", "delta: accumulator goes right"),
-    row(3, "x", "x: exponent of the largest |v|"),
-    row(3, "outside", "a v is beyond x"),
-    row(3, "e", "e"),
-    row(4, "finish", "accumulator is final"),
-    row(4, "result_x", "x: exponent of the largest |v|"),
-    row(4, "e", "factor: 1 / 4l"),
-];
-
-/// [`SHARED_FIXED`] without a result: its multiplier takes values alone.
-const FIXED_ACCUMULATOR: LaneKind = LaneKind {
-    name: |n| {
-        format!("fa2_fixed_accumulator_{}_{}_{}", lane_ident(n), accumulator_bits(n), n.factor_significand)
-    },
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, false),
-    flags: &[("update", "update")],
-    words: UPDATE_WORDS,
-    ..SHARED_FIXED
-};
-
-/// Words of a lane without a result.
-pub(super) const UPDATE_WORDS: &[(&str, &str)] = &[("e", "take"), ("delta", "update"), ("load", "update")];
+/// Name of the module of a lane whose factor has the significand of exponentials.
+pub(super) fn lane_name(form: &str, n: &Numerics) -> String {
+    format!("fa2_{form}_{}_{}_{}", lane_ident(n), accumulator_bits(n), n.factor_significand)
+}
 
 /// Results of [`SHARED_FIXED`] at an array's port, for values without an exponent port.
 pub const SHARED_FIXED_AT_PORT: PortResult = PortResult {
     applies: |n| n.formats.v.is_integer(),
-    lanes: &FIXED_ACCUMULATOR,
-    scales: true,
+    lanes: |n| lane_name("fixed_accumulator", n),
     convert: |m, n, from| {
         let [kept, zeros, negative] =
             m.call("kept", KeptFunction { numerics: n.clone() }, [from.word, from.done]);
@@ -291,62 +266,44 @@ pub(super) fn show_accumulator(m: &mut Module, n: &Numerics, exponent: &str, [o,
     m.signal(next, number, &format!("next accumulator [#] 2^-({exponent} + 1 - bias)"));
 }
 
-fn lane(
-    around: &mut Module,
-    name: Name,
-    n: &Arc<Numerics>,
-    inputs: &LaneInputs,
-    rounds: bool,
-) -> LaneOutputs {
-    let kind = if rounds { SHARED_FIXED } else { FIXED_ACCUMULATOR };
-    let tag = Tag::module(
-        (kind.name)(n),
-        match rounds {
-            true => {
-                "One element of o in fixed point: o <- (o >> delta) + v * e; result = o * scale by the same multiplier."
-            }
-            false => "One element of o in fixed point: o <- (o >> delta) + v * e.",
-        },
-    );
+fn lane(m: &mut Module, n: &Arc<Numerics>, inputs: &LaneInputs<SharedScalars<Delta>>) -> LaneOutputs {
+    let rounds = inputs.core.finish.is_some();
     let numerics = || n.clone();
-    around.part(name, tag, |m| {
-        let ([significand, v_right, negative], [e, delta, load, update], ends) = if rounds {
-            let (v, [x, e, delta, load, update, done, result_x]) =
-                inputs.enter(m, ["x", "e", "delta", "load", "update", "done", "result_x"]);
-            let [significand, v_right, negative, outside] =
-                m.call("value", RelativeValueFunction { format: n.formats.v }, [v, x]);
-            let ends = [outside, done, result_x];
-            ([significand, v_right, negative], [e, delta, load, update], Some(ends))
-        } else {
-            let (v, scalars) = inputs.enter(m, ["e", "delta", "load", "update"]);
-            (m.call("value", IntegerValueFunction { format: n.formats.v }, [v]), scalars, None)
-        };
+    let v = inputs.enter(m);
+    let x = rounds.then(|| inputs.x(m));
+    let StepScalars { e, change: Delta { delta }, load } = m.enter("", &inputs.scalars.step);
+    let update = m.input("update", inputs.scalars.update);
+    let Some((x, done)) = x.zip(m.optional_input("done", inputs.core.finish)) else {
+        let [significand, v_right, negative] =
+            m.call("value", IntegerValueFunction { format: n.formats.v }, [v]);
         let o = m.state_if("o_q", accumulator_bits(n), update);
-        let Some([outside, done, result_x]) = ends else {
-            let [product] = m.call("product", LaneProductFunction { numerics: numerics() }, [significand, e]);
-            let operands = [o, significand, v_right, negative, product, e, delta, load];
-            let [next] = m.call("step", SharedUpdateFunction { numerics: numerics() }, operands);
-            let restore = restore_ports(m, "state_o", inputs.restore);
-            let next = restored(m, next, restore);
-            m.next(o, next);
-            show_accumulator(m, n, "x", [o, next]);
-            return LaneOutputs { o: m.output("o", o), outside: None, o_state: None };
-        };
-        let [kept, zeros, o_negative] = m.call("kept", KeptFunction { numerics: numerics() }, [o, done]);
-        let function = SharedProductFunction { numerics: numerics() };
-        let [product] = m.call("product", function, [kept, significand, e, done]);
-        let function = SharedUpdateFunction { numerics: numerics() };
-        let [o_next] = m.call("step", function, [o, significand, v_right, negative, product, e, delta, load]);
-        let function = SharedResultFunction { numerics: numerics() };
-        let [scaled] = m.call("scale", function, [product, zeros, o_negative, e, result_x]);
-        m.number_each(&[significand, v_right, product, kept, zeros], Number::Bits);
-        show_accumulator(m, n, "x", [o, o_next]);
-        m.stage(Stage::Score(4));
-        m.show(("kept", "o"), "accumulator [#] 2^-(x + 1 - bias)");
-        m.signal(scaled, Float(n.formats.o), "accumulator [#] / l");
-        let result_q = m.register_if("result_q", done, scaled);
-        let result = m.output("o", result_q);
-        let outside = inputs.has_exponent().then(|| m.output("outside", outside));
-        LaneOutputs { o: result, outside, o_state: accumulate(m, o, o_next, inputs.restore, Some(done)) }
-    })
+        let [product] = m.call("product", LaneProductFunction { numerics: numerics() }, [significand, e]);
+        let operands = [o, significand, v_right, negative, product, e, delta, load];
+        let [next] = m.call("step", SharedUpdateFunction { numerics: numerics() }, operands);
+        let restore = restore_ports(m, "state_o", inputs.restore);
+        let next = restored(m, next, restore);
+        m.next(o, next);
+        show_accumulator(m, n, "x", [o, next]);
+        return LaneOutputs { o: m.output("o", o), outside: None, o_state: None };
+    };
+    let result_x = inputs.result_x(m, x);
+    let [significand, v_right, negative, outside] =
+        m.call("value", RelativeValueFunction { format: n.formats.v }, [v, x]);
+    let o = m.state_if("o_q", accumulator_bits(n), update);
+    let [kept, zeros, o_negative] = m.call("kept", KeptFunction { numerics: numerics() }, [o, done]);
+    let function = SharedProductFunction { numerics: numerics() };
+    let [product] = m.call("product", function, [kept, significand, e, done]);
+    let function = SharedUpdateFunction { numerics: numerics() };
+    let [o_next] = m.call("step", function, [o, significand, v_right, negative, product, e, delta, load]);
+    let function = SharedResultFunction { numerics: numerics() };
+    let [scaled] = m.call("scale", function, [product, zeros, o_negative, e, result_x]);
+    m.number_each(&[significand, v_right, product, kept, zeros], Number::Bits);
+    show_accumulator(m, n, "x", [o, o_next]);
+    m.stage(Stage::Score(4));
+    m.show(("kept", "o"), "accumulator [#] 2^-(x + 1 - bias)");
+    m.signal(scaled, Float(n.formats.o), "accumulator [#] / l");
+    let result_q = m.register_if("result_q", done, scaled);
+    let result = m.output("o", result_q);
+    let outside = inputs.core.exponents.map(|_| m.output("outside", outside));
+    LaneOutputs { o: result, outside, o_state: accumulate(m, o, o_next, inputs.restore, Some(done)) }
 }

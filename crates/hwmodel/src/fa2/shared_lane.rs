@@ -3,16 +3,16 @@
 //! The lane scales the result of a query in the cycle after its last update. Its multiplier is idle then: the lane has
 //! no step, or the first one of the next query, which only loads v. So there is no bubble.
 
-use super::separate_lane::SEPARATE;
+use super::scalars::{Moved, SharedScalars, StepScalars};
 use crate::arith::normalise::normalise_product;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::unpack;
 use crate::attention::factor::factor_bits;
-use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs, row};
+use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneFormats, LaneNextFunction, LaneOperandsFunction, accumulate, lane_suffix};
 use crate::function;
 use crate::rtl::Number::Float;
-use crate::rtl::{Module, Name, Stage, Tag};
+use crate::rtl::{Module, Stage};
 use crate::units::{CanonicalFunction, ConvertFunction, MixedFunction, Operation};
 use crate::word::bits_for;
 use flashd_spec::format::Format;
@@ -66,56 +66,42 @@ function! {
 
 /// One element of o: updates like the [separate](super::separate_lane::SEPARATE) lane, but a first key only loads v.
 /// While `done` is high, `e` is the final scale, and the result is `o e`.
-pub const SHARED: LaneKind = LaneKind {
-    name: |n| format!("fa2_shared_lane_{}", lane_suffix(LaneFormats::new(n, n.product))),
+pub const SHARED: LaneKind<SharedScalars<Moved>> = LaneKind {
+    name: |n, _, _| format!("fa2_shared_lane_{}", lane_suffix(LaneFormats::new(n, n.product))),
+    doc: |_| "One element of o: o <- moved ? o * e + v : o + v * e; result = o * scale by the same multiplier.",
     lane,
-    words: &[("e", "take"), ("moved", "update"), ("load", "update")],
-    takes: Some("take"),
-    factor: None,
-    rows: &[
-        row(3, "update", "update (not held)"),
-        row(3, "load", "first key: start from 0"),
-        row(3, "moved", "maximum moved"),
-        row(3, "e", "e"),
-        row(4, "finish", "accumulator is final"),
-        row(4, "e", "factor: 1 / l"),
-    ],
-    ..SEPARATE
 };
 
-fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
+fn lane(m: &mut Module, n: &Arc<Numerics>, inputs: &LaneInputs<SharedScalars<Moved>>) -> LaneOutputs {
     let f = LaneFormats::new(n, n.product);
-    let tag = Tag::module(
-        (SHARED.name)(n),
-        "One element of o: o <- moved ? o * e + v : o + v * e; result = o * scale by the same multiplier.",
-    );
-    around.part(name, tag, |m| {
-        let (v, [e, moved, load, update, done]) = inputs.enter(m, ["e", "moved", "load", "update", "done"]);
+    let v = inputs.enter(m);
+    let StepScalars { e, change: Moved { moved }, load } = m.enter("", &inputs.scalars.step);
+    let update = m.input("update", inputs.scalars.update);
+    let done = m.optional_input("done", inputs.core.finish);
 
-        let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
-        let o = m.state_if("o_q", f.accumulator.width(), update);
-        // The factor multiplies o if the maximum moved, else v; for the final scale, o even if the step is a first key.
-        let function = LaneOperandsFunction { formats: f };
-        let [multiplicand, addend] = m.call("operands", function, [load, moved, o, v]);
-        let function = ScaledOperandFunction { formats: f };
-        let [operand] = m.call("operand", function, [done, o, multiplicand]);
-        let function = FactorProductFunction::of(f, n);
-        let [product] = m.call("product", function, [operand, e]);
-        let function = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
-        let [sum] = m.call("sum", function, [addend, product]);
-        let [next] = m.call("select", LaneNextFunction { formats: f }, [load, v, sum]);
-        let [scaled] = m.call("narrow", ConvertFunction { from: f.inner, to: f.result }, [product]);
-        m.number(v, Float(f.value));
-        m.number_each(&[multiplicand, addend, sum], Float(f.accumulator));
-        m.stage(Stage::Score(3));
-        m.signal(o, Float(f.accumulator), "accumulator [#]");
-        m.signal(product, Float(f.inner), "accumulator e or v e [#]");
-        m.signal(next, Float(f.accumulator), "next accumulator [#]");
-        m.stage(Stage::Score(4));
-        m.signal(operand, Float(f.accumulator), "accumulator [#]");
-        m.signal(scaled, Float(f.result), "accumulator [#] / l");
-        let result_q = m.register_if("result_q", done, scaled);
-        let result = m.output("o", result_q);
-        LaneOutputs { o: result, outside: None, o_state: accumulate(m, o, next, inputs.restore, Some(done)) }
-    })
+    let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
+    let o = m.state_if("o_q", f.accumulator.width(), update);
+    // The factor multiplies o if the maximum moved, else v; for the final scale, o even if the step is a first key.
+    let function = LaneOperandsFunction { formats: f };
+    let [multiplicand, addend] = m.call("operands", function, [load, moved, o, v]);
+    let function = ScaledOperandFunction { formats: f };
+    let operand = done.map_or(multiplicand, |done| m.call("operand", function, [done, o, multiplicand])[0]);
+    let function = FactorProductFunction::of(f, n);
+    let [product] = m.call("product", function, [operand, e]);
+    let function = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
+    let [sum] = m.call("sum", function, [addend, product]);
+    let [next] = m.call("select", LaneNextFunction { formats: f }, [load, v, sum]);
+    let [scaled] = m.call("narrow", ConvertFunction { from: f.inner, to: f.result }, [product]);
+    m.number(v, Float(f.value));
+    m.number_each(&[multiplicand, addend, sum], Float(f.accumulator));
+    m.stage(Stage::Score(3));
+    m.signal(o, Float(f.accumulator), "accumulator [#]");
+    m.signal(product, Float(f.inner), "accumulator e or v e [#]");
+    m.signal(next, Float(f.accumulator), "next accumulator [#]");
+    m.stage(Stage::Score(4));
+    m.signal(operand, Float(f.accumulator), "accumulator [#]");
+    m.signal(scaled, Float(f.result), "accumulator [#] / l");
+    let result = done.map_or(o, |done| m.register_if("result_q", done, scaled));
+    let result = m.output("o", result);
+    LaneOutputs { o: result, outside: None, o_state: accumulate(m, o, next, inputs.restore, done) }
 }

@@ -17,9 +17,9 @@
 //!   left, and e is at least 1/2. So l stays in [1/2, 2), and a rise and a carry never come together. But powers of two
 //!   from a table may be a few last places below 1/2, so the divider accepts an l from 1/4 on.
 
-use super::log_reference::{log_sum_bits, show_distribution, show_loop};
-use super::reference::{factor_to_sum, tau_bits};
-use super::scalars::{state_outputs, state_ports, step_ports};
+use super::log_reference::{ReferenceLoop, log_sum_bits, reference_loop};
+use super::reference::{factor_to_sum, hold_text, tau_bits};
+use super::scalars::{Delta, SharedScalars, StepScalars, state_outputs, state_ports, step_ports};
 use super::widths::accumulator_bits;
 use crate::arith::fixed::clamp;
 use crate::arith::normalise::normalise_within;
@@ -28,7 +28,6 @@ use crate::attention::factor::{
     FactorForm, base_2_argument, factor_bits, right_bits, significand_and_right, table_factor,
 };
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
-use crate::attention::signals::Signals;
 use crate::function;
 use crate::rtl::{Module, Quantity, Reading, Stage, Tag, Wire, signed, unsigned};
 use crate::score::sum::sum_exponent_bits;
@@ -51,10 +50,7 @@ function! {
     pub struct SharedLogNextFunction { numerics: Arc<Numerics> }
     name(this) = format!("shared_log_next_m{}", this.numerics.factor_significand);
     doc = {
-        let n = &this.numerics;
-        let hold = n.hold_threshold.map_or(String::new(), |t| {
-            format!("; holds when score - reference <= -{}", t as f64 / (n.score_fraction as f64).exp2())
-        });
+        let hold = hold_text(&this.numerics);
         format!(
             "jump = max(0, ceil(score - reference)); e = 2^(score - reference - jump); total = (sum >> jump) + e;\ntotal below 2 keeps the reference at reference + jump, above it moves once more; score and 1 for a first key{hold}."
         )
@@ -160,66 +156,41 @@ pub(super) fn show_division(m: &mut Module, n: &Numerics, r: Wire, right: Wire, 
 
 /// The scalar path of FA2 `shared-log-reference`: one pipeline stage with the loop over reference and sum, and the
 /// reciprocal of the sum.
-///
-/// The lanes get `update`, the step updates o; `take`, they register a factor; `e`, the factor: the exponential of the
-/// step, or a quarter of the final scale while `finish` is high; `delta`, the octaves by which the reference moves; and
-/// `load`, the step is a first key.
-pub fn shared_log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
+/// The factor of the lanes is a quarter of the final scale when a query ends.
+pub fn shared_log_reference(
+    around: &mut Module,
+    n: &Arc<Numerics>,
+    inputs: &ScalarInputs,
+) -> ScalarOutputs<SharedScalars<Delta>> {
     let tag = Tag::module(
         format!("shared_log_reference_m{}", n.factor_significand),
         "R is the first score plus an integer and follows the exponent of l: e = 2^(s - R) <= 1,\nl <- (l >> delta) + e stays in [1/2, 2).",
     );
-    let numerics = || n.clone();
     around.part("weight", tag, |m| {
         let [score, valid, first, finish] = step_ports(m, inputs);
         let state = state_ports(m, inputs);
 
-        // Stage of the loop.
-        let score_q = m.register_if("score_q", valid, score);
-        let valid_q = m.register_reset("valid_q", 0, valid);
-        let loop_first_q = m.register("loop_first_q", first);
-        let takes = m.later(1);
-        let reference_q = m.state_if("reference_q", fine_reference_bits(n), takes);
-        let sum_q = m.state_if("sum_q", log_sum_bits(n), takes);
-        let function = SharedLogNextFunction { numerics: numerics() };
-        let [reference_next, sum_next, delta, e, update] =
-            m.call("decide", function, [score_q, reference_q, sum_q, loop_first_q, valid_q]);
-        let mut next = [reference_next, sum_next];
-        if let Some(state) = state.map(|state| state.later(m, 1)) {
-            next = [state.maximum_or(m, reference_next), state.sum_or(m, sum_next)];
-        }
-        m.next_all(&[reference_q, sum_q], &next);
-        m.drive(takes, update);
-        // Stage of the scalars for the lanes.
-        let e_q = m.register_if("e_q", update, e);
-        let delta_q = m.register_if("delta_q", update, delta);
-        let first_q = m.register("first_q", loop_first_q);
-        let step_q = m.register_reset("step_q", 0, valid_q);
-        let update_q = m.register_reset("update_q", 0, update);
-        // l, one stage later, in the cycle of `finish`.
-        let final_sum_q = m.register("final_sum_q", sum_q);
-        let function = HalfReciprocalFunction { numerics: numerics() };
-        let [r, right] = m.call("reciprocal", function, [final_sum_q, finish]);
-        let function = SharedLogFactorFunction { numerics: numerics() };
-        let [factor, take] = m.call("factor", function, [r, right, e_q, finish, update_q]);
+        let decide = SharedLogNextFunction { numerics: n.clone() };
+        let texts = (signed(n.score_fraction), ["next R = R + delta", "running sum l, in [1/2, 2)"]);
+        let ReferenceLoop { reference, final_sum, e, delta, first, step, update } =
+            reference_loop(m, n, [score, valid, first], state, decide, fine_reference_bits(n), texts);
+        let function = HalfReciprocalFunction { numerics: n.clone() };
+        let [r, right] = m.call("reciprocal", function, [final_sum, finish]);
+        let function = SharedLogFactorFunction { numerics: n.clone() };
+        let [factor, take] = m.call("factor", function, [r, right, e, finish, update]);
 
-        let step = m.output("step", step_q);
-        let reads = m.output("reads", update_q);
-        let scalars =
-            [("update", update_q), ("take", take), ("e", factor), ("delta", delta_q), ("load", first_q)];
-        let lanes = Signals::hand_out(m, scalars);
-        let labels = ["next R = R + delta", "running sum l, in [1/2, 2)"];
-        let words = [score_q, reference_q, reference_next, sum_q, sum_next, delta, e];
-        show_loop(m, n, update, words, signed(n.score_fraction), labels);
-        show_distribution(m, update_q, delta_q, e_q);
+        let step = m.output("step", step);
+        let reads = m.output("reads", update);
+        let scalars = StepScalars { e: factor, change: Delta { delta }, load: first };
+        let lanes = m.hand_out("", &SharedScalars { update, take, step: scalars });
         show_division(m, n, r, right, factor);
-        m.watch(Quantity::Reference, reference_q);
+        m.watch(Quantity::Reference, reference);
         m.watch_output(Quantity::Step, "step");
-        m.watch(Quantity::Weight, e_q);
+        m.watch(Quantity::Weight, e);
         m.watch_output(Quantity::Load, "load");
         m.watch_output_as(Quantity::Upper, "delta", Reading::Any);
-        m.watch_each([(Quantity::Sum, final_sum_q), (Quantity::Reciprocal, r), (Quantity::Right, right)]);
-        let state_scalars = state_outputs(m, state, reference_q, final_sum_q);
+        m.watch_each([(Quantity::Sum, final_sum), (Quantity::Reciprocal, r), (Quantity::Right, right)]);
+        let state_scalars = state_outputs(m, state, reference, final_sum);
         ScalarOutputs { step, reads, lanes, state_scalars }
     })
 }

@@ -1,10 +1,11 @@
 //! The scalar path of FA2 `shared-scale`, for lanes whose multiplier also does the final scale.
 
-use super::scalars::{state_ports, step_ports};
+use super::scalars::{
+    Moved, Reciprocal, SeparateScalars, SharedScalars, StepScalars, state_ports, step_ports,
+};
 use super::softmax::softmax_with;
 use crate::attention::factor::{FactorForm, significand_and_right};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
-use crate::attention::signals::Signals;
 use crate::function;
 use crate::rtl::{Module, Stage, Tag};
 use crate::score::sum::sum_exponent_bits;
@@ -33,10 +34,11 @@ function! {
 
 /// The scalar path of FA2 `shared-scale`: [`softmax`](super::softmax::softmax), and the factor that update and final
 /// scale share.
-///
-/// The lanes get `update`, the step updates o; `take`, they register a factor; `e`, the factor: the exponential of the
-/// step, or the final scale while `finish` is high; `moved`, the maximum moved; and `load`, the step is a first key.
-pub fn shared_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
+pub fn shared_softmax(
+    around: &mut Module,
+    n: &Arc<Numerics>,
+    inputs: &ScalarInputs,
+) -> ScalarOutputs<SharedScalars<Moved>> {
     let form = FactorForm::Shift(n.factor_significand);
     let tag = Tag::module("shared_softmax", "Scalar path and shared factor.").dissolved();
     around.part("weight", tag, |m| {
@@ -52,8 +54,8 @@ pub fn shared_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInp
             finish: Some(finish),
         };
         let softmax = softmax_with(m, "softmax", n, form, &softmax_inputs);
-        let [r, right, e, update, moved, load] =
-            ["r", "right", "e", "update", "moved", "load"].map(|name| softmax.lanes[name]);
+        let SeparateScalars { update, step: StepScalars { e, change, load }, end } = softmax.lanes;
+        let Reciprocal { r, right } = end;
         let function = SharedFactorFunction { numerics: n.clone(), form };
         let [factor, take] = m.call("factor", function, [r, right, e, finish, update]);
         m.stage(Stage::Score(3));
@@ -64,9 +66,9 @@ pub fn shared_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInp
             names.iter().zip(softmax.state_scalars).map(|(name, wire)| m.output(name, wire)).collect();
         let step = m.output("step", softmax.step);
         let reads = m.output("reads", softmax.reads);
-        let scalars = [("update", update), ("e", factor), ("take", take), ("moved", moved), ("load", load)];
-        let scalars = Signals::hand_out(m, scalars);
-        let lanes = ["update", "take", "e", "moved", "load"].map(|name| (name, scalars[name])).into();
+        let [update, e, take] = m.output_each([("update", update), ("e", factor), ("take", take)]);
+        let scalars = StepScalars { e, change: m.hand_out("", &change), load: m.output("load", load) };
+        let lanes = SharedScalars { update, take, step: scalars };
         ScalarOutputs { step, reads, lanes, state_scalars }
     })
 }

@@ -3,13 +3,12 @@
 //! With `m = max(m_old, s)`, one of `c = exp(m_old - m)` and `e = exp(s - m)` is always exactly 1. A single exponential
 //! `exp(-|s - m_old|)`, and a bit that says whether the maximum moved, give both.
 
-use super::scalars::{StepFlags, state_ports, step_ports};
+use super::scalars::{Moved, Reciprocal, SeparateScalars, StepFlags, StepScalars, state_ports, step_ports};
 use crate::arith::exp::{exp_tail, octaves};
 use crate::attention::delay::delay;
 use crate::attention::factor::{FactorForm, base_2_argument, one, table_factor};
 use crate::attention::partial::restored;
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
-use crate::attention::signals::Signals;
 use crate::function;
 use crate::rtl::{Module, Quantity, Role, Row, Stage, Tag, signed, unsigned};
 use crate::score::sum::running_sum;
@@ -85,22 +84,22 @@ function! {
 
 /// The scalar path of FA2 `separate-scale`: a pipeline stage each for maximum, exponential and running sum, and the
 /// reciprocal of the sum. Exponentials are in the format of weights.
-pub fn softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
+pub fn softmax(
+    around: &mut Module,
+    n: &Arc<Numerics>,
+    inputs: &ScalarInputs,
+) -> ScalarOutputs<SeparateScalars<Moved>> {
     softmax_with(around, "weight", n, FactorForm::Format, inputs)
 }
 
 /// [`softmax`] as a part named `name`, with exponentials in the form `form`.
-///
-/// The lanes get `update`, the step updates o; `e`, the exponential that is not 1; `moved`, the maximum moved, so e
-/// multiplies the old o; `load`, the step is a first key; and while `finish` is high `r` and `right`, the reciprocal
-/// `r 2^-right` of the sum.
 pub(super) fn softmax_with(
     around: &mut Module,
     name: &str,
     n: &Arc<Numerics>,
     form: FactorForm,
     inputs: &ScalarInputs,
-) -> ScalarOutputs {
+) -> ScalarOutputs<SeparateScalars<Moved>> {
     let tag = Tag::module(
         format!("softmax_{}", form.suffix(n)),
         "m <- max(m, s); e = 2^-|s - m| is the factor of the old state where m moved, else of the new value;\nl <- moved ? l * e + 1 : l + e.",
@@ -133,8 +132,8 @@ pub(super) fn softmax_with(
         let o_m = m.optional_output("o_m", state.map(|_| maximum_q));
         let step = m.output("step", step_q);
         let reads = m.output("reads", update_q);
-        let scalars = [("update", update_q), ("e", e_q), ("moved", moved_q), ("load", first_q)];
-        let scalars = Signals::hand_out(m, scalars);
+        let handed_out =
+            m.output_each([("update", update_q), ("e", e_q), ("moved", moved_q), ("load", first_q)]);
         m.stage(Stage::Score(0));
         m.show_role(Role::Update, update, "update (not held)");
         m.show(moved, "maximum moves");
@@ -160,7 +159,10 @@ pub(super) fn softmax_with(
             [("update", update_q), ("first", first_q), ("e", e_q), ("moved", moved_q), ("finish", finish)];
         let ([r, right], l) = running_sum(m, n, form, sum, sum_state.zip(sum_in));
         let o_l = m.optional_output("o_l", l);
-        let lanes = scalars.and(Signals::hand_out(m, [("r", r), ("right", right)]));
+        let ([update, e, moved, load], [r, right]) =
+            (handed_out, m.output_each([("r", r), ("right", right)]));
+        let scalars = StepScalars { e, change: Moved { moved }, load };
+        let lanes = SeparateScalars { update, step: scalars, end: Reciprocal { r, right } };
         m.stage(Stage::Score(3));
         m.show("r", "r: 1 / l = r 2^-right");
         m.show("right", "right");

@@ -12,17 +12,18 @@
 //! fraction below v's places. The threshold is the lowest bits of x: L, the logarithm of a sum of many keys, has more fraction bits than
 //! the tables use. Because `u <= 1/2`, the result is between o and v or half a place of v beyond one of them.
 
+use super::scalars::{WeightScalars, WeightWords};
 use crate::arith::fixed::{clamp, fixed_to_format, fixed_to_integer, shift_right_filled, value_to_fixed};
 use crate::arith::prefix::prefix_sum;
 use crate::arith::signed::signed_times_less;
 use crate::attention::factor::{factor_bits, right_bits};
 use crate::attention::group::{
-    GroupRow, IntegerExponentFunction, LaneInputs, LaneKind, LaneOutputs, late, row,
+    CoreScalars, IntegerExponentFunction, LaneInputs, LaneKind, LaneOutputs, LaneScalars,
 };
 use crate::attention::partial::{restore_ports, restored};
 use crate::attention::port_result::PortResult;
 use crate::function;
-use crate::rtl::{Module, Name, Number, Stage, Tag, Wire, signed};
+use crate::rtl::{Module, Name, Number, Stage, Wire, signed};
 use crate::word::bits_for;
 use flashd_spec::config::LaneBits;
 use flashd_spec::numerics::{Numerics, dither_bits, fixed_result_bits};
@@ -247,78 +248,30 @@ pub(crate) fn lane_factor(m: &mut Module, n: &Arc<Numerics>, w: Wire) -> Wire {
     y
 }
 
-/// What differs between the lanes of one update.
-#[derive(Clone, Copy)]
-pub(crate) struct Form {
-    /// With a pipeline stage for the value.
-    pub(crate) staged: bool,
-    /// With a result. Otherwise the output is the accumulator.
-    pub(crate) rounds: bool,
-}
-
 /// One element of o: converts the value to fixed point and updates in one stage.
-pub const FIXED: LaneKind = LaneKind {
-    name: |n| lane_name("flash_d_fixed_lane", n),
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: false, rounds: true }),
-    flags: &[("update", "update")],
-    finish: Some(("finish", "done")),
-    words: WORDS,
-    free: &["x"],
-    takes: None,
-    factor: Some(lane_factor),
-    rows: ROWS,
-};
-
-/// Rows for the scalars of FLASH-D's lanes.
-pub(super) const ROWS: &[GroupRow] = &[
-    row(4, "update", "update (not held)"),
-    row(4, "load", "first key: o = 0"),
-    row(4, "upper", "w > 1/2: factor is 1 - w"),
-    row(4, "w", "factor: w or 1 - w"),
-    late(4, "threshold", "dither of v - o: low bits of x"),
-    late(4, "x", "x: exponent of the largest |v|"),
-    late(4, "outside", "a v is beyond x"),
-];
-
-/// The same with a pipeline stage for the value.
-pub(super) const STAGED_ROWS: &[GroupRow] = &[
-    late(3, "reads", "v was read"),
-    late(3, "x", "x: exponent of the largest |v|"),
-    late(3, "outside", "a v is beyond x"),
-    row(4, "update", "update (not held)"),
-    row(4, "load", "first key: o = 0"),
-    row(4, "upper", "w > 1/2: factor is 1 - w"),
-    row(4, "w", "factor: w or 1 - w"),
-    late(4, "threshold", "dither of v - o: low bits of x"),
-];
-
-/// [`FIXED`] with a pipeline stage for the value, so that all operands of the update are registers. On a step that holds, weight, value
+///
+/// With a pipeline stage for the value all operands of the update are registers. On a step that holds, weight, value
 /// and accumulator do not toggle.
-pub const STAGED_FIXED: LaneKind = LaneKind {
-    name: |n| lane_name("flash_d_staged_fixed_lane", n),
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: true, rounds: true }),
-    flags: &[("reads", "accept"), ("update", "update")],
-    rows: STAGED_ROWS,
-    ..FIXED
+pub const FIXED: LaneKind<FixedScalars> = LaneKind {
+    name: |n, scalars, rounds| lane_name("fixed", n, scalars.reads.is_some(), rounds),
+    doc: |_| "One element of o in fixed point: o <- o + w * (v - o), when update.",
+    lane,
 };
 
-/// [`FIXED`] without a result.
-const FIXED_ACCUMULATOR: LaneKind = LaneKind {
-    name: |n| lane_name("flash_d_fixed_accumulator", n),
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: false, rounds: false }),
-    finish: None,
-    words: UPDATE_WORDS,
-    ..FIXED
-};
+/// The scalars of these lanes; `reads` is a flag.
+pub type FixedScalars = WeightScalars<Wire, Wire>;
 
-/// [`STAGED_FIXED`] without a result.
-const STAGED_FIXED_ACCUMULATOR: LaneKind = LaneKind {
-    name: |n| lane_name("flash_d_staged_fixed_accumulator", n),
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: true, rounds: false }),
-    finish: None,
-    words: UPDATE_WORDS,
-    ..STAGED_FIXED
-};
+impl LaneScalars for FixedScalars {
+    fn copies(&self, m: &mut Module, n: &Arc<Numerics>, finish: Option<Wire>) -> (Self, Option<Wire>) {
+        let w = lane_factor(m, n, self.words.w);
+        let reads = self.reads.map(|reads| m.register_reset("reads_q", 0, reads));
+        WeightScalars { reads, words: WeightWords { w, ..self.words }, ..*self }.copy_words(m, finish)
+    }
+
+    fn show(&self, m: &mut Module, core: CoreScalars) {
+        self.show_words(m, self.reads, core);
+    }
+}
 
 function! {
     /// What of an accumulator waits for the port of an array.
@@ -359,8 +312,7 @@ pub(crate) fn waited(m: &mut Module, n: &Arc<Numerics>, y: Wire) -> Wire {
 /// Results of [`FIXED`] at an array's port. With an exponent port each core makes its results, as its queries may have another exponent.
 pub const FIXED_AT_PORT: PortResult = PortResult {
     applies: |n| n.formats.v.is_integer(),
-    lanes: &FIXED_ACCUMULATOR,
-    scales: false,
+    lanes: |n| lane_name("fixed", n, false, false),
     convert: |m, n, from| {
         let o = waited(m, n, from.word);
         let x = integer_exponent(m, n);
@@ -368,95 +320,69 @@ pub const FIXED_AT_PORT: PortResult = PortResult {
     },
 };
 
-/// Results of [`STAGED_FIXED`] at an array's port.
-pub const STAGED_FIXED_AT_PORT: PortResult = PortResult { lanes: &STAGED_FIXED_ACCUMULATOR, ..FIXED_AT_PORT };
+/// [`FIXED_AT_PORT`] of lanes with a pipeline stage for the value.
+pub const STAGED_FIXED_AT_PORT: PortResult =
+    PortResult { lanes: |n| lane_name("fixed", n, true, false), ..FIXED_AT_PORT };
 
 /// The constant exponent field of integer values whose results are floats.
 fn integer_exponent(m: &mut Module, n: &Numerics) -> Option<Wire> {
     (!integers_to_integers(n)).then(|| m.call("result_x", IntegerExponentFunction {}, [])[0])
 }
 
-const UPDATE_WORDS: &[(&str, &str)] = &[WORDS[0], WORDS[1], WORDS[2], WORDS[3]];
-
-const WORDS: &[(&str, &str)] = &[
-    ("w", "update"),
-    ("upper", "update"),
-    ("load", "update"),
-    ("threshold", "update"),
-    ("result_x", "finish"),
-];
-
-fn lane_name(kind: &str, n: &Numerics) -> String {
+/// Name of the module of a lane, with a pipeline stage for the value or not, and with a result or an accumulator.
+pub(super) fn lane_name(form: &str, n: &Numerics, staged: bool, rounds: bool) -> String {
     let LaneBits { o, v, w } = lane_bits(n);
-    format!("{kind}_{}_{o}_{v}_{w}", lane_ident(n))
+    let (stage, end) = (if staged { "staged_" } else { "" }, if rounds { "lane" } else { "accumulator" });
+    format!("flash_d_{stage}{form}_{end}_{}_{o}_{v}_{w}", lane_ident(n))
 }
 
-fn lane(
-    around: &mut Module,
-    name: Name,
-    n: &Arc<Numerics>,
-    inputs: &LaneInputs,
-    Form { staged, rounds }: Form,
-) -> LaneOutputs {
-    let kind = match (staged, rounds) {
-        (false, true) => FIXED,
-        (true, true) => STAGED_FIXED,
-        (false, false) => FIXED_ACCUMULATOR,
-        (true, false) => STAGED_FIXED_ACCUMULATOR,
-    };
-    let tag =
-        Tag::module((kind.name)(n), "One element of o in fixed point: o <- o + w * (v - o), when update.");
+fn lane(m: &mut Module, n: &Arc<Numerics>, inputs: &LaneInputs<FixedScalars>) -> LaneOutputs {
+    let (staged, rounds) = (inputs.scalars.reads.is_some(), inputs.core.finish.is_some());
     let numerics = || n.clone();
-    around.part(name, tag, |m| {
-        m.clock();
-        let scalars = &inputs.scalars;
-        let v = m.input("v", inputs.v);
-        let (integers, to_integers) = (n.formats.v.is_integer(), integers_to_integers(n));
-        let exponent = if to_integers || !rounds { None } else { inputs.integer_exponent(m) };
-        let x = (!integers).then(|| inputs.scalar(m, "x", exponent));
-        let accept = staged.then(|| m.input("accept", scalars["accept"]));
-        let [w, upper, load, threshold, update] =
-            ["w", "upper", "load", "threshold", "update"].map(|name| inputs.scalar(m, name, exponent));
-        let done = rounds.then(|| inputs.scalar(m, "done", exponent));
-        let result_x = (rounds && !to_integers).then(|| inputs.scalar(m, "result_x", exponent));
+    let v = inputs.enter(m);
+    let x = (rounds && !integers_to_integers(n)).then(|| inputs.x(m));
+    let accept = m.optional_input("accept", inputs.scalars.reads);
+    let WeightWords { w, upper, load, threshold } = m.enter("", &inputs.scalars.words);
+    let update = m.input("update", inputs.scalars.update);
+    let done = m.optional_input("done", inputs.core.finish);
+    let result_x = x.map(|x| inputs.result_x(m, x));
 
-        let (fixed, outside) = match x {
-            Some(x) => {
-                let [fixed, outside] = m.call("value", ValueToFixedFunction { numerics: numerics() }, [v, x]);
-                (fixed, Some(outside))
-            }
-            None => (m.call("value", IntegerToFixedFunction { numerics: numerics() }, [v])[0], None),
-        };
-        let value = accept.map_or(fixed, |accept| m.register_if("value_q", accept, fixed));
-        let o = m.state_if("o_q", lane_bits(n).o, update);
-        let step = FixedUpdateFunction { numerics: numerics(), even: staged };
-        let [borrow, up] = m.call("dither", DitherFunction { numerics: numerics() }, [o, threshold]);
-        let [next] = m.call("step", step, [value, o, borrow, up, w, upper, load]);
-        let (places, number) = ("2^-(x + 1 - bias)", signed(lane_bits(n).v - 1));
-        m.stage(Stage::Score(if staged { 3 } else { 4 }));
-        m.signal(fixed, number, &format!("v[#] {places}"));
-        m.stage(Stage::Score(4));
-        if staged {
-            m.show(value, &format!("v[#] {places}"));
+    let (fixed, outside) = match inputs.core.exponents.and(x) {
+        Some(x) => {
+            let [fixed, outside] = m.call("value", ValueToFixedFunction { numerics: numerics() }, [v, x]);
+            (fixed, Some(outside))
         }
-        let number = signed(lane_bits(n).o - 1);
-        m.signal(o, number, &format!("o[#] {places} before"));
-        m.signal(next, number, &format!("next o[#] {places}"));
-        let y = match done {
-            Some(done) => lane_result(m, n, "result", o, result_x, done),
-            None => waiting(m, n, o),
-        };
-        let outputs = LaneOutputs {
-            o: m.output("o", y),
-            outside: outside.map(|outside| m.output("outside", outside)),
-            o_state: None,
-        };
-        let restore = restore_ports(m, "state_o", inputs.restore).map(|(restore, state)| {
-            (restore, accept.map_or(state, |accept| m.register_if("state_q", accept, state)))
-        });
-        let next = restored(m, next, restore);
-        m.next(o, next);
-        let o_state = restore.filter(|_| rounds).map(|_| m.output("o_state", o));
-        LaneOutputs { o_state, ..outputs }
-    })
+        None => (m.call("value", IntegerToFixedFunction { numerics: numerics() }, [v])[0], None),
+    };
+    let value = accept.map_or(fixed, |accept| m.register_if("value_q", accept, fixed));
+    let o = m.state_if("o_q", lane_bits(n).o, update);
+    let step = FixedUpdateFunction { numerics: numerics(), even: staged };
+    let [borrow, up] = m.call("dither", DitherFunction { numerics: numerics() }, [o, threshold]);
+    let [next] = m.call("step", step, [value, o, borrow, up, w, upper, load]);
+    let (places, number) = ("2^-(x + 1 - bias)", signed(lane_bits(n).v - 1));
+    m.stage(Stage::Score(if staged { 3 } else { 4 }));
+    m.signal(fixed, number, &format!("v[#] {places}"));
+    m.stage(Stage::Score(4));
+    if staged {
+        m.show(value, &format!("v[#] {places}"));
+    }
+    let number = signed(lane_bits(n).o - 1);
+    m.signal(o, number, &format!("o[#] {places} before"));
+    m.signal(next, number, &format!("next o[#] {places}"));
+    let y = match done {
+        Some(done) => lane_result(m, n, "result", o, result_x, done),
+        None => waiting(m, n, o),
+    };
+    let outputs = LaneOutputs {
+        o: m.output("o", y),
+        outside: outside.map(|outside| m.output("outside", outside)),
+        o_state: None,
+    };
+    let restore = restore_ports(m, "state_o", inputs.restore).map(|(restore, state)| {
+        (restore, accept.map_or(state, |accept| m.register_if("state_q", accept, state)))
+    });
+    let next = restored(m, next, restore);
+    m.next(o, next);
+    let o_state = restore.filter(|_| rounds).map(|_| m.output("o_state", o));
+    LaneOutputs { o_state, ..outputs }
 }

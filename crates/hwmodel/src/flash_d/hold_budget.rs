@@ -9,7 +9,7 @@
 //!
 //! `-F - 1` is the complement of `F = floor(x)`. A second register holds the right side, `b + c + z`.
 
-use crate::attention::partial::{RestoreFunction, restore_ports};
+use crate::attention::partial::{restore_ports, restored_as};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire, unsigned};
 use crate::word::{Word, bits_for, ones};
@@ -129,12 +129,9 @@ pub fn hold_budget(
         if let Some((restore, room_in)) = restore {
             let [limit_in, closed_in] =
                 m.call("limits", BudgetRestoreFunction { numerics: n.clone() }, [room_in]);
-            let mut taken = |name: &str, next: Wire, state: Wire| {
-                m.call(name, RestoreFunction { width: next.width() }, [next, state, restore])[0]
-            };
-            room_next = taken("room", room_next, room_in);
-            limit_next = taken("limit", limit_next, limit_in);
-            closed_next = taken("closed", closed_next, closed_in);
+            room_next = restored_as(m, "room", room_next, Some((restore, room_in)));
+            limit_next = restored_as(m, "limit", limit_next, Some((restore, limit_in)));
+            closed_next = restored_as(m, "closed", closed_next, Some((restore, closed_in)));
             room_out = Some(m.output("room_out", room_next));
         }
         m.next_all(&[room, limit, closed], &[room_next, limit_next, closed_next]);

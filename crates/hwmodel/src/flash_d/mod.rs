@@ -3,6 +3,7 @@
 //! | file | what | equation |
 //! | --- | --- | --- |
 //! | `weight`, `lse_step` | the log-sum-exp recurrence, (11) | `x = s - L`, `w = sigmoid(x)`, `L <- L + softplus(x)` |
+//! | `scalars` | the scalars for the lanes | |
 //! | `hold_budget` | the hold rule with a budget | `h <= beta` |
 //! | `fixed_lane` | output update, (12), in fixed point | `o <- o + w (v - o) = v + (1 - w) (o - v)` |
 //! | `ranged_lane` | (12) in fixed point, an exponent for each lane | |
@@ -16,4 +17,5 @@ pub mod paper;
 pub mod paper_lane;
 pub mod ranged_lane;
 pub mod rounded_lane;
+pub mod scalars;
 pub mod weight;

@@ -1,11 +1,11 @@
 //! The weight unit of the paper's Alg. 3, every operation rounded to the format:
 //! `w_i = sigmoid(s_i - s_{i-1} + ln w_{i-1})`, signs as in its eq. (10) and (11), with its static hold rule.
 
+use super::paper_lane::PaperScalars;
 use crate::arith::compare::less;
 use crate::arith::exp::{ln_unit, paper_sigmoid_unit, paper_weight_limits};
 use crate::attention::delay::{delay, late_flag};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
-use crate::attention::signals::Signals;
 use crate::function;
 use crate::rtl::Number::Float;
 use crate::rtl::{Module, Quantity, Role, Row, Stage, Tag};
@@ -101,7 +101,11 @@ function! {
 const STAGES_BEFORE: usize = 2;
 
 /// The score stage, which forms `s_i - s_{i-1}` and decides holds, and the weight stage.
-pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
+pub fn paper_weight(
+    around: &mut Module,
+    n: &Arc<Numerics>,
+    inputs: &ScalarInputs,
+) -> ScalarOutputs<PaperScalars> {
     let fmt = n.formats.q;
     let tag = Tag::module(
         format!("{}_paper_weight", fmt.ident()),
@@ -144,7 +148,7 @@ pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInput
 
         m.watch(Quantity::Argument, x);
         let (step, reads) = (m.output("step", step), m.output("reads", update));
-        let lanes = Signals::hand_out(m, [("update", update), ("w", w), ("load", load)]);
+        let lanes = m.hand_out("", &PaperScalars { update, w, load });
         m.stage(Stage::Score(3));
         m.show_role(Role::Update, "update", "update (not held)");
         m.show(keeps, "D <= -6: keep o");

@@ -15,16 +15,16 @@
 //! under one exponent for all. `docs/theory/lanes.md` compares the forms that were measured.
 
 use super::fixed_lane::{
-    DitherFunction, FixedUpdateFunction, Form, ROWS, STAGED_ROWS, lane_bits, lane_factor, lane_ident,
-    lane_result, waited, waiting,
+    DitherFunction, FixedUpdateFunction, lane_bits, lane_factor, lane_name, lane_result, waited, waiting,
 };
+use super::scalars::{FirstRead, WeightScalars, WeightWords};
 use crate::arith::fixed::{clamp, shift_right_filled, shift_with_guard};
 use crate::arith::{canonical, unpack};
-use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
-use crate::attention::partial::{RestoreFunction, restore_ports};
+use crate::attention::group::{CoreScalars, LaneInputs, LaneKind, LaneOutputs, LaneScalars};
+use crate::attention::partial::{restore_ports, restored, restored_as};
 use crate::attention::port_result::PortResult;
 use crate::function;
-use crate::rtl::{Module, Name, Number, Stage, Tag, Wire, signed};
+use crate::rtl::{Module, Name, Number, Stage, Wire, signed};
 use crate::word::bits_for;
 use flashd_spec::config::LaneBits;
 use flashd_spec::numerics::{LOG_SUM_GUARD_BITS, Numerics, fixed_result_bits};
@@ -134,51 +134,41 @@ pub(crate) fn unpacked(m: &mut Module, name: impl Into<Name>, n: &Numerics, stat
 }
 
 /// One element of o with its exponent: converts the value, aligns and updates in one stage.
-pub const RANGED: LaneKind = LaneKind {
-    name: |n| lane_name("flash_d_ranged_lane", n),
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: false, rounds: true }),
-    flags: &[("update", "update")],
-    finish: Some(("finish", "done")),
-    words: WORDS,
-    free: &[],
-    takes: None,
-    factor: Some(lane_factor),
-    rows: ROWS,
-};
-
-/// [`RANGED`] with a pipeline stage for value and exponent before the update. On a step that holds, weight and accumulator do not toggle.
+///
+/// With a pipeline stage value and exponent come before the update. On a step that holds, weight and accumulator do not toggle.
 /// The value's registers toggle only with the port, and a core reads no value then. They have no enable, which saves a multiplexer a
 /// bit; they count only where `update` is high.
-pub const STAGED_RANGED: LaneKind = LaneKind {
-    name: |n| lane_name("flash_d_staged_ranged_lane", n),
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: true, rounds: true }),
-    flags: &[("reads", "accept"), ("update", "update")],
-    words: &[WORDS[0], WORDS[1], WORDS[2], WORDS[3], ("loads", "reads")],
-    rows: STAGED_ROWS,
-    ..RANGED
+pub const RANGED: LaneKind<RangedScalars> = LaneKind {
+    name: |n, scalars, rounds| lane_name("ranged", n, scalars.reads.is_some(), rounds),
+    doc: |_| "One element of o in fixed point, relative to the largest exponent read: o <- o + w * (v - o), when update.",
+    lane,
 };
 
-/// [`RANGED`] without a result.
-const RANGED_ACCUMULATOR: LaneKind = LaneKind {
-    name: |n| lane_name("flash_d_ranged_accumulator", n),
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: false, rounds: false }),
-    finish: None,
-    ..RANGED
-};
+/// The scalars of these lanes. They need to know with the value that its key is a first one.
+pub type RangedScalars = WeightScalars<FirstRead, Wire>;
 
-/// [`STAGED_RANGED`] without a result.
-const STAGED_RANGED_ACCUMULATOR: LaneKind = LaneKind {
-    name: |n| lane_name("flash_d_staged_ranged_accumulator", n),
-    lane: |around, name, n, inputs| lane(around, name, n, inputs, Form { staged: true, rounds: false }),
-    finish: None,
-    ..STAGED_RANGED
-};
+impl LaneScalars for RangedScalars {
+    fn copies(&self, m: &mut Module, n: &Arc<Numerics>, finish: Option<Wire>) -> (Self, Option<Wire>) {
+        let w = lane_factor(m, n, self.words.w);
+        let reads = self.reads.map(|value| (m.register_reset("reads_q", 0, value.reads), value));
+        let (words, finish) =
+            WeightScalars { words: WeightWords { w, ..self.words }, ..*self }.copy_words(m, finish);
+        let reads = reads.map(|(reads, value)| FirstRead {
+            reads,
+            loads: m.register_if("loads_q", value.reads, value.loads),
+        });
+        (WeightScalars { reads, ..words }, finish)
+    }
+
+    fn show(&self, m: &mut Module, core: CoreScalars) {
+        self.show_words(m, self.reads.map(|value| value.reads), core);
+    }
+}
 
 /// Results of [`RANGED`] at an array's port.
 pub const RANGED_AT_PORT: PortResult = PortResult {
     applies: |_| true,
-    lanes: &RANGED_ACCUMULATOR,
-    scales: false,
+    lanes: |n| lane_name("ranged", n, false, false),
     convert: |m, n, from| {
         let [o, e] = unpacked(m, "parts", n, from.word);
         let o = waited(m, n, o);
@@ -186,109 +176,78 @@ pub const RANGED_AT_PORT: PortResult = PortResult {
     },
 };
 
-/// Results of [`STAGED_RANGED`] at an array's port.
+/// [`RANGED_AT_PORT`] of lanes with a pipeline stage for the value.
 pub const STAGED_RANGED_AT_PORT: PortResult =
-    PortResult { lanes: &STAGED_RANGED_ACCUMULATOR, ..RANGED_AT_PORT };
+    PortResult { lanes: |n| lane_name("ranged", n, true, false), ..RANGED_AT_PORT };
 
-const WORDS: &[(&str, &str)] =
-    &[("w", "update"), ("upper", "update"), ("load", "update"), ("threshold", "update")];
+fn lane(m: &mut Module, n: &Arc<Numerics>, inputs: &LaneInputs<RangedScalars>) -> LaneOutputs {
+    let staged = inputs.scalars.reads.is_some();
+    let v = inputs.enter(m);
+    let WeightWords { w, upper, load, threshold } = m.enter("", &inputs.scalars.words);
+    let update = m.input("update", inputs.scalars.update);
+    let done = m.optional_input("done", inputs.core.finish);
+    let early =
+        inputs.scalars.reads.map(|value| m.input_each([("accept", value.reads), ("loads", value.loads)]));
+    let restore = restore_ports(m, "state_o", inputs.restore)
+        .map(|(restore, state)| (restore, unpacked(m, "state", n, state)));
 
-fn lane_name(kind: &str, n: &Numerics) -> String {
-    let LaneBits { o, v, w } = lane_bits(n);
-    format!("{kind}_{}_{o}_{v}_{w}", lane_ident(n))
-}
+    // The exponent moves with the value.
+    let moves = m.later(1);
+    let ahead = m.state_if(if staged { "ahead_q" } else { "e_q" }, n.formats.v.exponent_bits, moves);
+    let [read, first] = early.unwrap_or([update, load]);
+    let convert = RangedValueFunction { numerics: n.clone() };
+    let [fixed, x, takes, rises, right] = m.call("value", convert, [v, ahead, first, read]);
+    m.drive(moves, takes);
+    let x = restored_as(m, "restored_e", x, restore.map(|(restore, [_, e])| (restore, e)));
+    m.next(ahead, x);
 
-fn lane(
-    around: &mut Module,
-    name: Name,
-    n: &Arc<Numerics>,
-    inputs: &LaneInputs,
-    Form { staged, rounds }: Form,
-) -> LaneOutputs {
-    let kind = match (staged, rounds) {
-        (false, true) => RANGED,
-        (true, true) => STAGED_RANGED,
-        (false, false) => RANGED_ACCUMULATOR,
-        (true, false) => STAGED_RANGED_ACCUMULATOR,
+    // With a value stage, all outputs of the conversion wait for the weight.
+    let mut wait = |name: &'static str, wire| match early {
+        Some(_) => m.register(name, wire),
+        None => wire,
     };
-    let doc = "One element of o in fixed point, relative to the largest exponent read: o <- o + w * (v - o), when update.";
-    around.part(name, Tag::module((kind.name)(n), doc), |m| {
-        let (v, [w, upper, load, threshold, update]) =
-            inputs.enter(m, ["w", "upper", "load", "threshold", "update"]);
-        let done = rounds.then(|| m.input("done", inputs.scalars["done"]));
-        let early = staged.then(|| ["accept", "loads"].map(|name| m.input(name, inputs.scalars[name])));
-        let restore = restore_ports(m, "state_o", inputs.restore)
-            .map(|(restore, state)| (restore, unpacked(m, "state", n, state)));
-
-        // The exponent moves with the value.
-        let moves = m.later(1);
-        let ahead = m.state_if(if staged { "ahead_q" } else { "e_q" }, n.formats.v.exponent_bits, moves);
-        let [read, first] = early.unwrap_or([update, load]);
-        let convert = RangedValueFunction { numerics: n.clone() };
-        let [fixed, x, takes, rises, right] = m.call("value", convert, [v, ahead, first, read]);
-        m.drive(moves, takes);
-        let x = match restore {
-            Some((restore, [_, e])) => choose(m, "restored_e", x, (restore, e)),
-            None => x,
-        };
-        m.next(ahead, x);
-
-        // With a value stage, all outputs of the conversion wait for the weight.
-        let mut wait = |name: &'static str, wire| match early {
-            Some(_) => m.register(name, wire),
-            None => wire,
-        };
-        let [value, rises, right] =
-            [("value_q", fixed), ("rises_q", rises), ("right_q", right)].map(|(name, wire)| wait(name, wire));
-        let restore = restore.map(|(restore, [o, _])| match early {
-            Some([accept, _]) => (m.register("restore_q", restore), m.register_if("state_q", accept, o)),
-            None => (restore, o),
-        });
-        let e = match early {
-            // The value stage is a cycle ahead of the update, and so is its exponent.
-            Some(_) => m.register("e_q", ahead),
-            None => ahead,
-        };
-        let o = m.state_if("o_q", lane_bits(n).o, update);
-        let [aligned] = m.call("align", RangedAlignFunction { numerics: n.clone() }, [o, rises, right]);
-        let step = FixedUpdateFunction { numerics: n.clone(), even: staged };
-        let dither = DitherFunction { numerics: n.clone() };
-        let [borrow, up] = m.call("dither", dither, [aligned, threshold]);
-        let [next] = m.call("step", step, [value, aligned, borrow, up, w, upper, load]);
-        m.number_each(&[ahead, right], Number::Bits);
-        let places = "2^-(E + 1 - bias)";
-        m.stage(Stage::Score(if staged { 3 } else { 4 }));
-        if staged {
-            m.show(ahead, "E[#] before, ahead of o");
-            m.signal(fixed, signed(lane_bits(n).v - 1), &format!("v[#] {places}"));
-            m.stage(Stage::Score(4));
-        }
-        m.show(e, "E[#] before: largest exponent read");
-        m.signal(value, signed(lane_bits(n).v - 1), &format!("v[#] {places}"));
-        let number = signed(lane_bits(n).o - 1);
-        m.signal(aligned, number, &format!("o[#] {places} before"));
-        m.signal(next, number, &format!("next o[#] {places}"));
-        m.number(o, number);
-        let y = done.map(|done| lane_result(m, n, "result", o, Some(e), done));
-        let next = match restore {
-            Some(restore) => choose(m, "restored", next, restore),
-            None => next,
-        };
-        m.next(o, next);
-        let Some(y) = y else {
-            let kept = waiting(m, n, o);
-            let word = pack(m, "state_of", [kept, e]);
-            return LaneOutputs { o: m.output("o", word), outside: None, o_state: None };
-        };
-        let o_state = restore.map(|_| {
-            let state = pack(m, "state_of", [o, e]);
-            m.output("o_state", state)
-        });
-        LaneOutputs { o: m.output("o", y), outside: None, o_state }
-    })
-}
-
-/// The next value x of a register, or on a restore the value from the partial result.
-fn choose(m: &mut Module, name: &'static str, x: Wire, (restore, state): (Wire, Wire)) -> Wire {
-    m.call(name, RestoreFunction { width: x.width() }, [x, state, restore])[0]
+    let [value, rises, right] =
+        [("value_q", fixed), ("rises_q", rises), ("right_q", right)].map(|(name, wire)| wait(name, wire));
+    let restore = restore.map(|(restore, [o, _])| match early {
+        Some([accept, _]) => (m.register("restore_q", restore), m.register_if("state_q", accept, o)),
+        None => (restore, o),
+    });
+    let e = match early {
+        // The value stage is a cycle ahead of the update, and so is its exponent.
+        Some(_) => m.register("e_q", ahead),
+        None => ahead,
+    };
+    let o = m.state_if("o_q", lane_bits(n).o, update);
+    let [aligned] = m.call("align", RangedAlignFunction { numerics: n.clone() }, [o, rises, right]);
+    let step = FixedUpdateFunction { numerics: n.clone(), even: staged };
+    let dither = DitherFunction { numerics: n.clone() };
+    let [borrow, up] = m.call("dither", dither, [aligned, threshold]);
+    let [next] = m.call("step", step, [value, aligned, borrow, up, w, upper, load]);
+    m.number_each(&[ahead, right], Number::Bits);
+    let places = "2^-(E + 1 - bias)";
+    m.stage(Stage::Score(if staged { 3 } else { 4 }));
+    if staged {
+        m.show(ahead, "E[#] before, ahead of o");
+        m.signal(fixed, signed(lane_bits(n).v - 1), &format!("v[#] {places}"));
+        m.stage(Stage::Score(4));
+    }
+    m.show(e, "E[#] before: largest exponent read");
+    m.signal(value, signed(lane_bits(n).v - 1), &format!("v[#] {places}"));
+    let number = signed(lane_bits(n).o - 1);
+    m.signal(aligned, number, &format!("o[#] {places} before"));
+    m.signal(next, number, &format!("next o[#] {places}"));
+    m.number(o, number);
+    let y = done.map(|done| lane_result(m, n, "result", o, Some(e), done));
+    let next = restored(m, next, restore);
+    m.next(o, next);
+    let Some(y) = y else {
+        let kept = waiting(m, n, o);
+        let word = pack(m, "state_of", [kept, e]);
+        return LaneOutputs { o: m.output("o", word), outside: None, o_state: None };
+    };
+    let o_state = restore.map(|_| {
+        let state = pack(m, "state_of", [o, e]);
+        m.output("o_state", state)
+    });
+    LaneOutputs { o: m.output("o", y), outside: None, o_state }
 }

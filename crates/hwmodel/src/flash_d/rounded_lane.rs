@@ -1,43 +1,46 @@
 //! FLASH-D's output update, (12), with every operation rounded. For w above 1/2 it computes (4), which is (2) with (3), as `v + (1 - w) (o - v)`.
 
-use super::fixed_lane::ROWS;
-use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
+use super::scalars::{WeightScalars, WeightWords};
+use crate::attention::group::{CoreScalars, LaneInputs, LaneKind, LaneOutputs, LaneScalars};
 use crate::attention::lane::{LaneBeforeFunction, LaneFormats, LaneSideFunction, accumulate, lane_suffix};
 use crate::rtl::Number::Float;
-use crate::rtl::{Module, Name, Stage, Tag, Wire};
+use crate::rtl::{Module, Stage, Wire};
 use crate::units::{CanonicalFunction, ConvertFunction, MixedFunction, Operation};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// `o <- upper ? v + w (o - v) : o + w (v - o)` when `update`, `o = 0` before a first key. On a step that holds, weight and
 /// accumulator do not toggle.
-pub const ROUNDED: LaneKind = LaneKind {
-    name: |n| format!("flash_d_lane_{}", lane_suffix(LaneFormats::new(n, n.difference))),
+pub const ROUNDED: LaneKind<WeightScalars<(), ()>> = LaneKind {
+    name: |n, _, _| format!("flash_d_lane_{}", lane_suffix(LaneFormats::new(n, n.difference))),
+    doc: |_| "One element of o: o <- upper ? v + w * (o - v) : o + w * (v - o), when update.",
     lane,
-    flags: &[("update", "update")],
-    finish: None,
-    words: &[("w", "update"), ("upper", "update"), ("load", "update")],
-    free: &[],
-    takes: None,
-    factor: None,
-    rows: ROWS,
 };
 
-fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
-    let doc = "One element of o: o <- upper ? v + w * (o - v) : o + w * (v - o), when update.";
+impl LaneScalars for WeightScalars<(), ()> {
+    fn copies(&self, m: &mut Module, _: &Arc<Numerics>, finish: Option<Wire>) -> (Self, Option<Wire>) {
+        self.copy_words(m, finish)
+    }
+
+    fn show(&self, m: &mut Module, core: CoreScalars) {
+        self.show_words(m, None, core);
+    }
+}
+
+fn lane(m: &mut Module, n: &Arc<Numerics>, inputs: &LaneInputs<WeightScalars<(), ()>>) -> LaneOutputs {
     let f = LaneFormats::new(n, n.difference);
-    around.part(name, Tag::module((ROUNDED.name)(n), doc), |m| {
-        let (v, [w, upper, load, update]) = inputs.enter(m, ["w", "upper", "load", "update"]);
-        let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
-        let o = m.state_if("o_q", f.accumulator.width(), update);
-        m.number(v, Float(f.value));
-        m.number(o, Float(f.accumulator));
-        m.stage(Stage::Score(4));
-        let [old] = m.call("old", LaneBeforeFunction { formats: f }, [load, o]);
-        m.number(old, Float(f.accumulator));
-        let next = rounded_update(m, f, &Operands { o: old, v, w, upper });
-        float_outputs(m, f, o, next, inputs.restore)
-    })
+    let v = inputs.enter(m);
+    let WeightWords { w, upper, load, .. } = m.enter("", &inputs.scalars.words);
+    let update = m.input("update", inputs.scalars.update);
+    let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
+    let o = m.state_if("o_q", f.accumulator.width(), update);
+    m.number(v, Float(f.value));
+    m.number(o, Float(f.accumulator));
+    m.stage(Stage::Score(4));
+    let [old] = m.call("old", LaneBeforeFunction { formats: f }, [load, o]);
+    m.number(old, Float(f.accumulator));
+    let next = rounded_update(m, f, &Operands { o: old, v, w, upper });
+    float_outputs(m, f, o, next, inputs.restore)
 }
 
 /// Operands of an update: accumulator and value, or in a merge the accumulators of parts a and b; the factor, and its side.

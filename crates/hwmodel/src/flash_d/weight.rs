@@ -15,28 +15,58 @@
 //! `o + w (v - o) = v + (1 - w) (o - v)`. A float resolves numbers near 0 finely and numbers near 1 coarsely; and
 //! `w = 1` becomes a factor of 0, which gives v without a special case.
 
+use super::fixed_lane::lane_bits;
 use super::hold_budget::{hold_budget, room_bits};
 use super::lse_step::{
     ExpArgumentFunction, HoldDecisionFunction, Log2p1TailFunction, ScoreDifferenceFunction,
     ScoreStepFunction, SigmoidWeightFunction, ThresholdFunction, UpperFunction,
 };
+use super::scalars::{WeightScalars, WeightWords};
 use crate::attention::factor::FactorForm;
 use crate::attention::partial::{LogSumExpFunction, LseRestoreFunction};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
-use crate::attention::signals::Signals;
-use crate::rtl::{Module, Number, Quantity, Role, Row, Stage, Tag, Wire, signed, unsigned};
+use crate::rtl::{Bundle, Module, Number, Quantity, Role, Row, Stage, Tag, Wire, signed, unsigned};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// FLASH-D's weight unit: a pipeline stage each for state, weight and distribution. With `early_value` the value is requested at the
-/// weight stage and the lanes also get `reads`; otherwise it is requested a stage later.
-pub fn lse_weight(
+/// Hands out the flags of a pipeline stage for the value, and makes them from `reads`, which is handed out, and whether the step is a first
+/// key.
+pub type ValueStage<R> = fn(&mut Module, Wire, Wire) -> R;
+
+/// The weight unit of lanes that round every operation.
+pub fn rounded_weight(
+    m: &mut Module,
+    n: &Arc<Numerics>,
+    inputs: &ScalarInputs,
+) -> ScalarOutputs<WeightScalars<(), ()>> {
+    lse_weight(m, n, FactorForm::Format, None, |_, _, _| (), inputs)
+}
+
+/// The weight unit of lanes in fixed point, and the threshold of their differences.
+pub fn fixed_weight<R>(
+    m: &mut Module,
+    n: &Arc<Numerics>,
+    value: Option<ValueStage<R>>,
+    inputs: &ScalarInputs,
+) -> ScalarOutputs<WeightScalars<R, Wire>> {
+    let threshold = |m: &mut Module, n: &Arc<Numerics>, step: [Wire; 2]| {
+        let [threshold] = m.call("threshold", ThresholdFunction { numerics: n.clone() }, step);
+        m.number(threshold, Number::Bits);
+        threshold
+    };
+    lse_weight(m, n, FactorForm::Shift(lane_bits(n).w), value, threshold, inputs)
+}
+
+/// FLASH-D's weight unit: a pipeline stage each for state, weight and distribution. With a stage for the `value` it is requested at the
+/// weight stage; otherwise a stage later. `threshold` is made from x and whether the step is a first key.
+fn lse_weight<R, T: Bundle>(
     around: &mut Module,
     n: &Arc<Numerics>,
     form: FactorForm,
-    early_value: bool,
+    value: Option<ValueStage<R>>,
+    threshold: fn(&mut Module, &Arc<Numerics>, [Wire; 2]) -> T,
     inputs: &ScalarInputs,
-) -> ScalarOutputs {
+) -> ScalarOutputs<WeightScalars<R, T>> {
     let tag = Tag::module(
         format!("lse_weight_{}", form.suffix(n)),
         "Weight unit, base 2: x = s - L, w = 1 / (1 + 2^-x), L <- L + log2(1 + 2^x), with x as the state:\nx <- s - s_previous + min(x, 0) - log2(1 + 2^-|x|).",
@@ -72,19 +102,15 @@ pub fn lse_weight(
         let [x_next] = m.call("difference", difference, [base, tail, grows, first_q]);
         let [w] = m.call("sigmoid", SigmoidWeightFunction { numerics: numerics(), form }, [t, weight_first]);
         let [upper] = m.call("side", UpperFunction {}, [negative, weight_first]);
-        let threshold = n.lane.map(|_| {
-            let function = ThresholdFunction { numerics: numerics() };
-            m.call("threshold", function, [x, weight_first])[0]
-        });
-        m.number_each(threshold.as_slice(), Number::Bits);
+        let threshold = threshold(m, n, [x, weight_first]);
 
         // Distribution stage.
         let w_q = m.register_if("w_q", update, w);
         let upper_q = m.register_if("upper_q", update, upper);
         let load_q = m.register("load_q", weight_first);
-        let late_step = (!early_value).then(|| m.register_reset("late_step_q", 0, step_q));
+        let late_step = value.is_none().then(|| m.register_reset("late_step_q", 0, step_q));
         let late_update = m.register_reset("late_update_q", 0, update);
-        let threshold = threshold.map(|wire| ("threshold", m.register_if("threshold_q", update, wire)));
+        let threshold = threshold.map(&mut |wire| m.register_if("threshold_q", update, wire));
 
         let (mut next, mut lse) = ([x_next, score_q], None);
         if let Some(partial) = &partial {
@@ -110,19 +136,18 @@ pub fn lse_weight(
         let o_lse = m.optional_output("o_lse", lse);
         let o_room = m.optional_output("o_room", budget.and_then(|(_, room)| room));
         let step = m.output("step", late_step.unwrap_or(step_q));
-        let reads = m.output("reads", if early_value { update } else { late_update });
-        let scalars = [("update", late_update), ("w", w_q), ("upper", upper_q), ("load", load_q)];
-        let scalars = Signals::hand_out(m, scalars.into_iter().chain(threshold));
+        let reads = m.output("reads", if value.is_some() { update } else { late_update });
+        let lanes = WeightScalars {
+            update: m.output("update", late_update),
+            words: m.hand_out("", &WeightWords { w: w_q, upper: upper_q, load: load_q, threshold }),
+            reads: value.map(|value| value(m, reads, weight_first)),
+        };
 
         show_state(m, n, [score_q, previous, base, tail, x_next]);
         show_weight(m, n, form, [update, negative, upper, x, t, w]);
         show_distribution(m);
         m.watch(Quantity::Argument, x_next);
-        watch_step(m, early_value, [w, weight_first, upper]);
-        // Ranged lanes need to know with the value that its key is a first one.
-        let value_first = (early_value && n.ranged).then(|| ("loads", m.output("loads", weight_first)));
-        let value = early_value.then_some(("reads", reads)).into_iter().chain(value_first);
-        let lanes = value.chain(scalars.iter()).collect();
+        watch_step(m, value.is_some(), [w, weight_first, upper]);
         let state_scalars = o_lse.into_iter().chain(o_room).collect();
         ScalarOutputs { step, reads, lanes, state_scalars }
     })

@@ -11,15 +11,14 @@
 //! if b has the larger m; otherwise with a and b exchanged.
 
 use super::lane::MergeKind;
-use super::scalars::{ScalarInputs, ScalarOutputs, scalar_unit};
+use super::scalars::{MergeScalars, ScalarInputs, ScalarOutputs, SumScalars, scalar_unit};
 use crate::arith::fixed::clamp;
 use crate::array::LowFunction;
 use crate::attention::factor::FactorForm;
-use crate::attention::signals::Signals;
 use crate::fa2::softmax::{ExpWeightFunction, ScoreMaximumFunction};
 use crate::fa2::widths::delta_bits;
 use crate::function;
-use crate::rtl::{Module, Tag};
+use crate::rtl::{Module, Tag, Wire};
 use crate::score::sum::scaled_sum;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -173,76 +172,84 @@ fn numerics_of_reference(kind: MergeKind, n: &Numerics) -> Arc<Numerics> {
     })
 }
 
-/// FA2's scalars of a merge, in two stages. `w` is the exponential or the shift, for the kinds in fixed point with the
-/// carry above it; `upper` says that the maximum of part b is larger.
-pub fn fa2_merge_weight(
-    around: &mut Module,
-    kind: MergeKind,
-    n: &Arc<Numerics>,
-    inputs: &ScalarInputs,
-) -> ScalarOutputs {
-    let (form, of_m) = (kind.factor(n), numerics_of_reference(kind, n));
-    scalar_unit(around, tag(kind, n), inputs, |m, inputs| {
-        let numerics = || of_m.clone();
-        let ScalarInputs { a, b, a_empty, b_empty, valid } = *inputs;
-        let maximum = ScoreMaximumFunction { numerics: numerics() };
-        let [larger, moved, distance] = m.call("maximum", maximum, [b["m"], a["m"], a_empty]);
-        let merged = MergedMaximumFunction { bits: of_m.score_bits() };
-        let [maximum] = m.call("merged", merged, [a["m"], larger, b_empty]);
-        // The second stage.
-        let [distance, moved, maximum, a_l, b_l, a_empty, b_empty] = [
-            ("distance_q", distance),
-            ("moved_q", moved),
-            ("m_q", maximum),
-            ("a_l_q", a["l"]),
-            ("b_l_q", b["l"]),
-            ("a_empty_q", a_empty),
-            ("b_empty_q", b_empty),
-        ]
-        .map(|(name, wire)| m.register(name, wire));
-        // A shift, or an exponential; `low`, because no merge is a first key.
-        let e = match kind {
-            MergeKind::LogReference => {
-                let function = OctavesFunction { octaves: distance.width(), delta: delta_bits(n) };
-                m.call("octaves", function, [distance])[0]
-            }
-            _ => {
-                let [low] = m.call("low", LowFunction {}, []);
-                let exponential = ExpWeightFunction { numerics: numerics(), form };
-                m.call("exponential", exponential, [distance, low])[0]
-            }
-        };
-        let total = match kind {
-            MergeKind::LogReference => {
-                let function = ShiftedMergedSumFunction { bits: a_l.width(), delta: e.width() };
-                Some(m.call("total", function, [a_l, b_l, e, moved])[0])
-            }
-            MergeKind::SharedLog | MergeKind::RangedSum => {
-                let function = FactorMergedSumFunction { numerics: n.clone(), form };
-                Some(m.call("total", function, [a_l, b_l, e, moved])[0])
-            }
-            _ => None,
-        };
-        let (maximum, sum, w) = match total {
-            None => {
-                let sum = MergedSumFunction { numerics: n.clone(), form };
-                let [sum] = m.call("sum", sum, [a_l, b_l, e, moved, a_empty, b_empty]);
-                (maximum, sum, e)
-            }
-            Some(total) => {
-                let function = MergedTotalFunction { bits: a_l.width() };
-                let [sum, carry] = m.call("sum", function, [total, a_l, b_l, a_empty, b_empty]);
-                let (bits, fraction) = (of_m.score_bits(), of_m.score_fraction);
-                let [maximum] =
-                    m.call("raised", RaisedReferenceFunction { bits, fraction }, [maximum, carry]);
-                let [w] = m.call("lane_shift", LaneShiftFunction { bits: e.width() }, [e, carry]);
-                (maximum, sum, w)
-            }
-        };
-        let scalars = Signals::from([
-            ("m", m.register_if("m_qq", valid, maximum)),
-            ("l", m.register_if("l_q", valid, sum)),
-        ]);
-        ScalarOutputs { scalars, w, upper: moved }
-    })
+impl MergeScalars for SumScalars {
+    fn of(scalars: &[Wire]) -> SumScalars {
+        SumScalars { m: scalars[0], l: scalars[1] }
+    }
+
+    /// FA2's scalars of a merge, in two stages. `w` is the exponential or the shift, for the kinds in fixed point with the
+    /// carry above it; `upper` says that the maximum of part b is larger.
+    fn merge(
+        around: &mut Module,
+        kind: MergeKind,
+        n: &Arc<Numerics>,
+        inputs: &ScalarInputs<SumScalars>,
+    ) -> ScalarOutputs<SumScalars> {
+        let (form, of_m) = (kind.factor(n), numerics_of_reference(kind, n));
+        scalar_unit(around, tag(kind, n), inputs, |m, inputs| {
+            let numerics = || of_m.clone();
+            let ScalarInputs { a, b, a_empty, b_empty, valid } = inputs;
+            let maximum = ScoreMaximumFunction { numerics: numerics() };
+            let [larger, moved, distance] = m.call("maximum", maximum, [b.m, a.m, a_empty]);
+            let merged = MergedMaximumFunction { bits: of_m.score_bits() };
+            let [maximum] = m.call("merged", merged, [a.m, larger, b_empty]);
+            // The second stage.
+            let [distance, moved, maximum, a_l, b_l, a_empty, b_empty] = [
+                ("distance_q", distance),
+                ("moved_q", moved),
+                ("m_q", maximum),
+                ("a_l_q", a.l),
+                ("b_l_q", b.l),
+                ("a_empty_q", a_empty),
+                ("b_empty_q", b_empty),
+            ]
+            .map(|(name, wire)| m.register(name, wire));
+            // A shift, or an exponential; `low`, because no merge is a first key.
+            let e = match kind {
+                MergeKind::LogReference => {
+                    let function = OctavesFunction { octaves: distance.width(), delta: delta_bits(n) };
+                    m.call("octaves", function, [distance])[0]
+                }
+                _ => {
+                    let [low] = m.call("low", LowFunction {}, []);
+                    let exponential = ExpWeightFunction { numerics: numerics(), form };
+                    m.call("exponential", exponential, [distance, low])[0]
+                }
+            };
+            let total = match kind {
+                MergeKind::LogReference => {
+                    let function = ShiftedMergedSumFunction { bits: a_l.width(), delta: e.width() };
+                    Some(m.call("total", function, [a_l, b_l, e, moved])[0])
+                }
+                MergeKind::SharedLog | MergeKind::RangedSum => {
+                    let function = FactorMergedSumFunction { numerics: n.clone(), form };
+                    Some(m.call("total", function, [a_l, b_l, e, moved])[0])
+                }
+                _ => None,
+            };
+            let (maximum, sum, w) = match total {
+                None => {
+                    let sum = MergedSumFunction { numerics: n.clone(), form };
+                    let [sum] = m.call("sum", sum, [a_l, b_l, e, moved, a_empty, b_empty]);
+                    (maximum, sum, e)
+                }
+                Some(total) => {
+                    let function = MergedTotalFunction { bits: a_l.width() };
+                    let [sum, carry] = m.call("sum", function, [total, a_l, b_l, a_empty, b_empty]);
+                    let (bits, fraction) = (of_m.score_bits(), of_m.score_fraction);
+                    let [maximum] =
+                        m.call("raised", RaisedReferenceFunction { bits, fraction }, [maximum, carry]);
+                    let [w] = m.call("lane_shift", LaneShiftFunction { bits: e.width() }, [e, carry]);
+                    (maximum, sum, w)
+                }
+            };
+            let maximum = m.register_if("m_qq", valid, maximum);
+            let scalars = SumScalars { m: maximum, l: m.register_if("l_q", valid, sum) };
+            ScalarOutputs { scalars, w, upper: moved }
+        })
+    }
+
+    fn sum(&self) -> Option<Wire> {
+        Some(self.l)
+    }
 }

@@ -12,7 +12,7 @@ use crate::flash_d::fixed_lane::{FixedUpdateFunction, lane_bits, lane_factor};
 use crate::flash_d::ranged_lane::{self, pack, state_bits};
 use crate::flash_d::rounded_lane::{Operands, rounded_update};
 use crate::function;
-use crate::rtl::{Module, Tag, Wire};
+use crate::rtl::{Module, Tag, Wire, bundle};
 use crate::units::{MixedFunction, Operation};
 use crate::word::bits_for;
 use flashd_spec::config::{Arithmetic, CoreConfig, LaneBits, Reference, Update};
@@ -136,15 +136,12 @@ impl MergeKind {
         }
     }
 
-    /// The shared inputs of a group, with the factor converted to the form that the lanes use.
-    pub(super) fn shared(self, m: &mut Module, n: &Arc<Numerics>, inputs: SharedInputs) -> SharedInputs {
-        let [(name, w), rest @ ..] = inputs;
-        let w = match self {
+    /// The factor in the form that the lanes use.
+    pub(super) fn lane_factor(self, m: &mut Module, n: &Arc<Numerics>, w: Wire) -> Wire {
+        match self {
             MergeKind::Fixed | MergeKind::Ranged => lane_factor(m, &Arc::new(merge_numerics(n)), w),
             _ => w,
-        };
-        let [upper, take_b, keep_a] = rest;
-        [(name, w), upper, take_b, keep_a]
+        }
     }
 
     /// The merged accumulator of one lane.
@@ -169,9 +166,20 @@ impl MergeKind {
     }
 }
 
-/// Inputs that the lanes of a merge share, with the names of their ports: the factor (`w`), the part that it scales
-/// (`upper`: a, otherwise b), part a is empty (`take_b`), part b is empty (`keep_a`).
-pub type SharedInputs = [(&'static str, Wire); 4];
+/// Inputs that the lanes of a merge share.
+#[derive(Clone, Copy)]
+pub struct SharedInputs {
+    /// The factor.
+    pub w: Wire,
+    /// The factor scales part a; if low, part b.
+    pub upper: Wire,
+    /// Part a is empty.
+    pub take_b: Wire,
+    /// Part b is empty.
+    pub keep_a: Wire,
+}
+
+bundle!(SharedInputs { w, upper, take_b, keep_a });
 
 /// Lane `index` of a group: merges the accumulators a and b into a register in the cycle of `enable`.
 pub fn merge_lane(
@@ -187,7 +195,7 @@ pub fn merge_lane(
     around.part(("lane", index), tag, |m| {
         m.clock();
         let [a, b] = m.input_each([("a", a), ("b", b)]);
-        let [w, upper, take_b, keep_a] = m.input_each(shared);
+        let SharedInputs { w, upper, take_b, keep_a } = m.enter("", &shared);
         let enable = m.input("enable", enable);
         let merged = kind.merged(m, n, &Operands { o: a, v: b, w, upper });
         let select = MergeSelectFunction { bits: a.width() };

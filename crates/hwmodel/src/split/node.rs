@@ -1,10 +1,8 @@
 //! A merge of two parts: scalars, and lanes in groups that share copies of the factor's registers.
 
-use super::fa2::fa2_merge_weight;
 use super::lane::{MergeKind, SharedInputs, merge_lane};
-use super::scalars::{ScalarInputs, ScalarOutputs, State, scalar_inputs, scalar_outputs};
-use super::weight::flash_d_merge_weight;
-use crate::attention::group::LANES_PER_GROUP;
+use super::scalars::{MergeScalars, ScalarInputs, State, scalar_inputs};
+use crate::attention::group::{LANES_PER_GROUP, copy_while};
 use crate::attention::partial::StateStepFunction;
 use crate::rtl::{Module, Tag, Wire};
 use flashd_spec::numerics::Numerics;
@@ -30,12 +28,12 @@ fn group(
         m.clock();
         m.reset();
         let valid = m.input("valid", valid);
-        let shared = shared.map(|(name, wire)| (name, m.input(name, wire)));
+        let shared = m.enter("", &shared);
         let (a, b) = (m.inputs("a", a), m.inputs("b", b));
 
-        let shared = kind.shared(m, n, shared);
+        let shared = SharedInputs { w: kind.lane_factor(m, n, shared.w), ..shared };
         let enable = m.register_reset("update_q", 0, valid);
-        let shared = shared.map(|(name, wire)| (name, m.register_if(format!("{name}_q"), valid, wire)));
+        let shared = copy_while(m, valid, &shared);
         let parts = a.iter().zip(&b).enumerate();
         let o: Vec<Wire> =
             parts.map(|(i, (&a, &b))| merge_lane(m, i, kind, n, [a, b], shared, enable)).collect();
@@ -69,28 +67,18 @@ impl MergeKind {
             }
         }
     }
-
-    /// Builds the unit that merges the scalars.
-    fn weight(self, m: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
-        match self {
-            MergeKind::Fa2 | MergeKind::LogReference | MergeKind::SharedLog | MergeKind::RangedSum => {
-                fa2_merge_weight(m, self, n, inputs)
-            }
-            _ => flash_d_merge_weight(m, n, self.factor(n), inputs),
-        }
-    }
 }
 
 /// Merge `index` of a tree: returns the state of both parts together, with scalars two cycles after the parts'.
 /// The accumulators of the `last` merge are not delayed for a next one.
-pub fn merge_node(
+pub fn merge_node<S: MergeScalars>(
     around: &mut Module,
     index: usize,
     kind: MergeKind,
     n: &Arc<Numerics>,
-    parts: [&State; 2],
+    parts: [&State<S>; 2],
     last: bool,
-) -> State {
+) -> State<S> {
     let d = parts[0].o.len();
     let end = if last { "_last" } else { "" };
     let tag = Tag::module(format!("merge_{}_{d}{end}", kind.lane_name(n)), kind.node_doc());
@@ -100,19 +88,19 @@ pub fn merge_node(
         // Both parts come in the same cycle.
         let valid = m.input("valid", parts[0].valid);
         let [a_empty, b_empty] = m.input_each([("a_empty", parts[0].empty), ("b_empty", parts[1].empty)]);
-        let [a_scalars, b_scalars] = scalar_inputs(m, &parts[0].scalars, &parts[1].scalars);
+        let [a_part, b_part] = scalar_inputs(m, &parts[0].scalars, &parts[1].scalars);
         let (a, b) = (m.inputs("a", &parts[0].o), m.inputs("b", &parts[1].o));
 
         let valid_q = m.register_reset("valid_q", 0, valid);
-        let scalars = ScalarInputs { a: &a_scalars, b: &b_scalars, a_empty, b_empty, valid: valid_q };
-        let weight = kind.weight(m, n, &scalars);
+        let scalars = ScalarInputs { a: a_part, b: b_part, a_empty, b_empty, valid: valid_q };
+        let weight = S::merge(m, kind, n, &scalars);
         let valid_qq = m.register_reset("valid_qq", 0, valid_q);
         let (take_b, keep_a) = (m.register("a_empty_q", a_empty), m.register("b_empty_q", b_empty));
         let [empty] = m.call("both_empty", StateStepFunction {}, [take_b, keep_a]);
         let empty = m.register("empty_q", empty);
         let mut o = Vec::new();
         for (g, (a, b)) in a.chunks(LANES_PER_GROUP).zip(b.chunks(LANES_PER_GROUP)).enumerate() {
-            let shared = [("w", weight.w), ("upper", weight.upper), ("take_b", take_b), ("keep_a", keep_a)];
+            let shared = SharedInputs { w: weight.w, upper: weight.upper, take_b, keep_a };
             o.extend(group(m, g, kind, n, valid_q, shared, [a, b]));
         }
         if !last {
@@ -122,7 +110,7 @@ pub fn merge_node(
         State {
             valid: m.output("valid_out", valid_qq),
             empty: m.output("empty", empty),
-            scalars: scalar_outputs(m, "", &weight.scalars),
+            scalars: m.hand_out("", &weight.scalars),
             o: m.outputs("o", &o),
         }
     })

@@ -1,13 +1,12 @@
 //! FLASH-D's scalars of a merge: `w = sigmoid(L_b - L_a)` and `L = max(L_a, L_b) + log2(1 + 2^-|L_b - L_a|)`.
 
+use super::lane::MergeKind;
 use super::merge_numerics;
-use super::scalars::{ScalarInputs, ScalarOutputs, scalar_unit};
-use crate::attention::factor::FactorForm;
+use super::scalars::{LseScalars, MergeScalars, ScalarInputs, ScalarOutputs, scalar_unit};
 use crate::attention::partial::LogSumExpFunction;
-use crate::attention::signals::Signals;
 use crate::flash_d::lse_step::{ExpArgumentFunction, Log2p1TailFunction, SigmoidWeightFunction};
 use crate::function;
-use crate::rtl::{Module, Tag};
+use crate::rtl::{Module, Tag, Wire};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -63,49 +62,54 @@ function! {
     eval<W> { [x.not()] }
 }
 
-/// FLASH-D's scalars of a merge, in two stages. `w` is the smaller of the weight of part b and one minus it; `upper`
-/// says that it is one minus the weight.
-pub fn flash_d_merge_weight(
-    around: &mut Module,
-    n: &Arc<Numerics>,
-    form: FactorForm,
-    inputs: &ScalarInputs,
-) -> ScalarOutputs {
-    let tag = Tag::module(
-        format!("merge_weight_{}", form.suffix(n)),
-        "Scalars of a merge, base 2: x = L_b - L_a, w = 1 / (1 + 2^-x), L = max(L_a, L_b) + log2(1 + 2^-|x|).",
-    );
-    let merge = Arc::new(merge_numerics(n));
-    let bits = n.state_bits();
-    scalar_unit(around, tag, inputs, |m, inputs| {
-        let numerics = || merge.clone();
-        let ScalarInputs { a, b, a_empty, b_empty, valid } = *inputs;
-        let [x, score, both] = m.call(
-            "difference",
-            LseDifferenceFunction { numerics: n.clone() },
-            [a["lse"], b["lse"], a_empty, b_empty],
+impl MergeScalars for LseScalars {
+    fn of(scalars: &[Wire]) -> LseScalars {
+        LseScalars { lse: scalars[0], room: scalars.get(1).copied() }
+    }
+
+    /// FLASH-D's scalars of a merge, in two stages. `w` is the smaller of the weight of part b and one minus it; `upper`
+    /// says that it is one minus the weight.
+    fn merge(
+        around: &mut Module,
+        kind: MergeKind,
+        n: &Arc<Numerics>,
+        inputs: &ScalarInputs<LseScalars>,
+    ) -> ScalarOutputs<LseScalars> {
+        let form = kind.factor(n);
+        let tag = Tag::module(
+            format!("merge_weight_{}", form.suffix(n)),
+            "Scalars of a merge, base 2: x = L_b - L_a, w = 1 / (1 + 2^-x), L = max(L_a, L_b) + log2(1 + 2^-|x|).",
         );
-        // The second stage.
-        let (x, score, both) =
-            (m.register("x_q", x), m.register("score_q", score), m.register("both_q", both));
-        let rooms = a.get("room").zip(b.get("room"));
-        let room = rooms.map(|(a, b)| {
-            let least = LeastRoomFunction { bits: a.width() };
-            let [room] = m.call("least", least, [a, b, a_empty, b_empty]);
-            m.register("room_q", room)
-        });
-        let [t, negative] = m.call("argument", ExpArgumentFunction { numerics: numerics() }, [x]);
-        let [tail] = m.call("tail", Log2p1TailFunction { numerics: numerics() }, [t]);
-        // An empty part is a first key to the sigmoid unit.
-        let [first] = m.call("one_empty", NotFunction {}, [both]);
-        let [w] = m.call("sigmoid", SigmoidWeightFunction { numerics: numerics(), form }, [t, first]);
-        let [upper] = m.call("side", NotFunction {}, [negative]);
-        let [sum] = m.call("sum", LogSumExpFunction { numerics: numerics() }, [score, x, tail, both]);
-        let [lse] = m.call("narrow", NarrowLseFunction { bits }, [sum]);
-        let mut scalars = Signals::from([("lse", m.register_if("lse_q", valid, lse))]);
-        if let Some(room) = room {
-            scalars.set("room", m.register_if("room_qq", valid, room));
-        }
-        ScalarOutputs { scalars, w, upper }
-    })
+        let merge = Arc::new(merge_numerics(n));
+        let bits = n.state_bits();
+        scalar_unit(around, tag, inputs, |m, inputs| {
+            let numerics = || merge.clone();
+            let ScalarInputs { a, b, a_empty, b_empty, valid } = inputs;
+            let [x, score, both] = m.call(
+                "difference",
+                LseDifferenceFunction { numerics: n.clone() },
+                [a.lse, b.lse, a_empty, b_empty],
+            );
+            // The second stage.
+            let (x, score, both) =
+                (m.register("x_q", x), m.register("score_q", score), m.register("both_q", both));
+            let room = a.room.zip(b.room).map(|(a, b)| {
+                let least = LeastRoomFunction { bits: a.width() };
+                let [room] = m.call("least", least, [a, b, a_empty, b_empty]);
+                m.register("room_q", room)
+            });
+            let [t, negative] = m.call("argument", ExpArgumentFunction { numerics: numerics() }, [x]);
+            let [tail] = m.call("tail", Log2p1TailFunction { numerics: numerics() }, [t]);
+            // An empty part is a first key to the sigmoid unit.
+            let [first] = m.call("one_empty", NotFunction {}, [both]);
+            let [w] = m.call("sigmoid", SigmoidWeightFunction { numerics: numerics(), form }, [t, first]);
+            let [upper] = m.call("side", NotFunction {}, [negative]);
+            let [sum] = m.call("sum", LogSumExpFunction { numerics: numerics() }, [score, x, tail, both]);
+            let [lse] = m.call("narrow", NarrowLseFunction { bits }, [sum]);
+            let lse = m.register_if("lse_q", valid, lse);
+            let room = room.map(|room| m.register_if("room_qq", valid, room));
+            let scalars = LseScalars { lse, room };
+            ScalarOutputs { scalars, w, upper }
+        })
+    }
 }

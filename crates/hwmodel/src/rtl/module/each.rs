@@ -20,6 +20,10 @@ impl Wires for Wire {
     }
 }
 
+impl Wires for () {
+    fn map(&self, _: &mut dyn FnMut(Wire) -> Wire) {}
+}
+
 impl<T: Wires> Wires for Option<T> {
     fn map(&self, to: &mut dyn FnMut(Wire) -> Wire) -> Self {
         self.as_ref().map(|wires| wires.map(to))
@@ -44,10 +48,10 @@ impl<A: Wires, B: Wires> Wires for (A, B) {
     }
 }
 
-/// Implements [`Wires`] for a structure of wires.
+/// Implements [`Wires`] for a structure of wires, whose parameters are wires, too.
 macro_rules! wires {
-    ($type:ty { $($field:ident),* $(,)? }) => {
-        impl $crate::rtl::Wires for $type {
+    ($type:ident $(<$part:ident>)? { $($field:ident),* $(,)? }) => {
+        impl$(<$part: $crate::rtl::Wires>)? $crate::rtl::Wires for $type$(<$part>)? {
             fn map(&self, to: &mut dyn FnMut($crate::rtl::Wire) -> $crate::rtl::Wire) -> Self {
                 Self { $($field: $crate::rtl::Wires::map(&self.$field, to)),* }
             }
@@ -56,20 +60,46 @@ macro_rules! wires {
 }
 pub(crate) use wires;
 
-/// Wires that are named after their ports, an interface between units: a field for each, `Wire` or `Option<Wire>`.
+/// Wires that are named after their ports, an interface between units: a field for each. Fields may also be optional, or bundles
+/// themselves.
 pub trait Bundle: Wires {
-    /// The same with each wire replaced by `to` of its name and it, in the order of the fields.
+    /// The same with each wire replaced by `to` of its name and it, in the order of the fields. `field` is the name of a bundle of one
+    /// wire.
     #[must_use]
-    fn map_named(&self, to: &mut dyn FnMut(&'static str, Wire) -> Wire) -> Self;
+    fn map_named(&self, field: &'static str, to: &mut dyn FnMut(&'static str, Wire) -> Wire) -> Self;
 }
 
-/// Implements [`Bundle`] for a structure of wires.
+impl Bundle for Wire {
+    fn map_named(&self, field: &'static str, to: &mut dyn FnMut(&'static str, Wire) -> Wire) -> Wire {
+        to(field, *self)
+    }
+}
+
+impl Bundle for () {
+    fn map_named(&self, _: &'static str, _: &mut dyn FnMut(&'static str, Wire) -> Wire) {}
+}
+
+impl<T: Bundle> Bundle for Option<T> {
+    fn map_named(&self, field: &'static str, to: &mut dyn FnMut(&'static str, Wire) -> Wire) -> Self {
+        self.as_ref().map(|bundle| bundle.map_named(field, to))
+    }
+}
+
+/// Implements [`Bundle`] for a structure of wires, whose parameters are bundles.
 macro_rules! bundle {
-    ($type:ty { $($field:ident),* $(,)? }) => {
-        $crate::rtl::wires!($type { $($field),* });
-        impl $crate::rtl::Bundle for $type {
-            fn map_named(&self, to: &mut dyn FnMut(&'static str, $crate::rtl::Wire) -> $crate::rtl::Wire) -> Self {
-                Self { $($field: $crate::rtl::Wires::map(&self.$field, &mut |wire| to(stringify!($field), wire))),* }
+    ($type:ident $(<$($part:ident),+>)? { $($field:ident),* $(,)? }) => {
+        impl$(<$($part: $crate::rtl::Bundle),+>)? $crate::rtl::Wires for $type$(<$($part),+>)? {
+            fn map(&self, to: &mut dyn FnMut($crate::rtl::Wire) -> $crate::rtl::Wire) -> Self {
+                $crate::rtl::Bundle::map_named(self, "", &mut |_, wire| to(wire))
+            }
+        }
+        impl$(<$($part: $crate::rtl::Bundle),+>)? $crate::rtl::Bundle for $type$(<$($part),+>)? {
+            fn map_named(
+                &self,
+                _: &'static str,
+                to: &mut dyn FnMut(&'static str, $crate::rtl::Wire) -> $crate::rtl::Wire,
+            ) -> Self {
+                Self { $($field: $crate::rtl::Bundle::map_named(&self.$field, stringify!($field), to)),* }
             }
         }
     };
@@ -79,12 +109,12 @@ pub(crate) use bundle;
 impl Module {
     /// Declares an input for each wire of an interface, the prefix before its name. Returns their wires inside.
     pub fn enter<B: Bundle>(&mut self, prefix: &str, bundle: &B) -> B {
-        bundle.map_named(&mut |name, wire| self.input(&format!("{prefix}{name}"), wire))
+        bundle.map_named("", &mut |name, wire| self.input(&format!("{prefix}{name}"), wire))
     }
 
     /// Declares an output for each wire of an interface, the prefix before its name. Returns their wires in the module around.
     pub fn hand_out<B: Bundle>(&mut self, prefix: &str, bundle: &B) -> B {
-        bundle.map_named(&mut |name, wire| self.output(&format!("{prefix}{name}"), wire))
+        bundle.map_named("", &mut |name, wire| self.output(&format!("{prefix}{name}"), wire))
     }
 }
 

@@ -127,11 +127,6 @@ impl Module {
         self.signals.last_mut()
     }
 
-    /// Set if there is a part of this name.
-    pub fn has_part(&self, name: &str) -> bool {
-        self.nodes.iter().any(|node| node.name == name)
-    }
-
     /// The path of a pin below this module.
     fn path(&self, pin: &Pin) -> String {
         let pins = |node: &Node| node.pins(|slot| self.slots[slot as usize].width);
