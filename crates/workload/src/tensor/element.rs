@@ -90,9 +90,9 @@ impl ElementType {
         match self {
             ElementType::F8E5m2 => small(Format::FP8_E5M2, word),
             ElementType::F8E4m3 => small(Format::FP8_E4M3, word),
-            ElementType::F16 => small(Format::FP16, word),
+            ElementType::F16 => half::f16::from_bits(word as u16).to_f64(),
             // The hardware's have no subnormals.
-            ElementType::Bf16 => f64::from(f32::from_bits((word as u32) << 16)),
+            ElementType::Bf16 => half::bf16::from_bits(word as u16).to_f64(),
             ElementType::F32 => f64::from(f32::from_bits(word as u32)),
             ElementType::F64 => f64::from_bits(word),
         }

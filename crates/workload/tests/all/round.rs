@@ -2,6 +2,7 @@
 
 use flashd_spec::format::Format;
 use flashd_workload::{round_to, round_value};
+use half::{bf16, f16};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -71,17 +72,65 @@ fn bf16_and_fp16_agree_with_half() {
         // Exponents around the format's range, so that its limits are tested as well.
         let bits = random.next_u32();
         let narrow = f32::from_bits(bits & 0x87ff_ffff | (127 - 26 + (bits >> 24 & 0x2b)) << 23);
-        let half = half::f16::from_f32(narrow).to_bits();
+        let half = f16::from_f32(narrow).to_bits();
         assert_eq!(round_to(Format::FP16, narrow.into()), saturated(Format::FP16, half), "{narrow:e}");
         let wide = f32::from_bits(bits);
         // Below the smallest normal number the two differ: `half` keeps subnormals, the core flushes them.
         if !wide.is_nan() && f64::from(wide.abs()) >= smallest {
-            let brain = half::bf16::from_f32(wide).to_bits();
+            let brain = bf16::from_f32(wide).to_bits();
             assert_eq!(round_to(Format::BF16, wide.into()), saturated(Format::BF16, brain), "{wide:e}");
             compared += 1;
         }
     }
     assert!(compared > 900_000, "{compared}");
+}
+
+/// Tensors are read with `half`; a core's numbers are the same, but subnormals of bf16 are zero.
+#[test]
+fn values_of_halves_agree_with_half() {
+    for bits in 0..=u16::MAX {
+        let (word, half, brain) = (u64::from(bits), f16::from_bits(bits), bf16::from_bits(bits));
+        if half.is_finite() {
+            assert_eq!(Format::FP16.value(word).to_bits(), half.to_f64().to_bits(), "{bits:#x}");
+        }
+        if brain.is_finite() {
+            let expected = if brain.is_normal() { brain.to_f64() } else { 0f64.copysign(brain.to_f64()) };
+            assert_eq!(Format::BF16.value(word).to_bits(), expected.to_bits(), "{bits:#x}");
+        }
+    }
+}
+
+/// `half` drops the lower 32 bits of an f64 before it rounds. So a number above a tie by less goes to the even neighbour, and operands,
+/// which are f64, are rounded by [`round_to`].
+#[test]
+fn half_rounds_an_f64_twice() {
+    let above = |places: i32| 1.0 + f64::powi(2.0, -places) + f64::powi(2.0, -40);
+    assert_eq!(round_value(Format::BF16, above(8)), 1.0 + f64::powi(2.0, -7));
+    assert_eq!(bf16::from_f64(above(8)).to_f64(), 1.0);
+    assert_eq!(round_value(Format::FP16, above(11)), 1.0 + f64::powi(2.0, -10));
+}
+
+/// Nanoseconds for a value, by `half` and by us.
+#[test]
+#[ignore = "a measurement"]
+fn speed_of_half() {
+    let words: Vec<u16> = (0..1 << 22).map(|i: u32| (i.wrapping_mul(0x9e37_79b9) >> 16) as u16).collect();
+    let time = |what: &str, each: &dyn Fn(u16) -> f64| {
+        let run = || {
+            let started = std::time::Instant::now();
+            std::hint::black_box(words.iter().map(|&word| each(word)).sum::<f64>());
+            started.elapsed().as_secs_f64() * 1e9 / words.len() as f64
+        };
+        println!("{what}: {:.2} ns", (0..5).map(|_| run()).fold(f64::INFINITY, f64::min));
+    };
+    time("fp16 to f64, half", &|word| f16::from_bits(word & 0x7bff).to_f64());
+    time("fp16 to f64, ours", &|word| Format::FP16.value((word & 0x7bff).into()));
+    time("bf16 to f64, half", &|word| bf16::from_bits(word & 0x7f7f).to_f64());
+    time("bf16 to f64, ours", &|word| Format::BF16.value((word & 0x7f7f).into()));
+    time("f64 to bf16, half", &|word| f64::from(bf16::from_f64(f64::from(word) * 1.1).to_bits()));
+    time("f64 to bf16, ours", &|word| round_to(Format::BF16, f64::from(word) * 1.1) as f64);
+    time("f64 to fp16, half", &|word| f64::from(f16::from_f64(f64::from(word) * 0.9).to_bits()));
+    time("f64 to fp16, ours", &|word| round_to(Format::FP16, f64::from(word) * 0.9) as f64);
 }
 
 #[test]
