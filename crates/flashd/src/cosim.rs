@@ -11,8 +11,8 @@ use build::{Compile, RunningSimulator, Simulator, require_tools};
 use clap::Args;
 use flashd_generator::machine_files;
 use flashd_hwmodel::vectors::{Layout, Look};
-use flashd_simulator::RunError;
 use flashd_simulator::selftest::{Expected, Streamed, VectorStream};
+use flashd_simulator::{RtlEngine, RunError};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::machine::Machine;
 use indicatif::ProgressBar;
@@ -51,6 +51,9 @@ struct CosimRow {
 
 pub fn run(args: &CosimArgs) -> Result<(), Failure> {
     let machines = machines(args)?;
+    let engine = args.engine.rtl().ok_or_else(|| {
+        Failure::input("--engine model: takes compiled, reference or rusthdl; the model is always compared")
+    })?;
     require_tools()?;
     if let Some(folder) = &args.waves {
         flashd_files::create_folder(folder)
@@ -68,7 +71,7 @@ pub fn run(args: &CosimArgs) -> Result<(), Failure> {
     let rows = pool.install(|| {
         let one = |machine: &Machine| {
             bar.set_message(machine.name());
-            compare(args, machine, &bar)
+            compare(args, machine, engine, &bar)
         };
         machines.par_iter().with_max_len(1).map(one).collect::<Result<Vec<CosimRow>, Failure>>()
     });
@@ -115,7 +118,12 @@ fn machines(args: &CosimArgs) -> Result<Vec<Machine>, Failure> {
 /// A stream's outcome: the sent stream, checks, the first difference.
 type StreamOutcome = (Streamed, u64, Option<String>);
 
-fn compare(args: &CosimArgs, machine: &Machine, bar: &ProgressBar) -> Result<CosimRow, Failure> {
+fn compare(
+    args: &CosimArgs,
+    machine: &Machine,
+    engine: RtlEngine,
+    bar: &ProgressBar,
+) -> Result<CosimRow, Failure> {
     let prefix = args.prefix.clone().unwrap_or_default();
     let layout = layout(machine, Look::Ports, &prefix)
         .map_err(|e| Failure::input(format!("{}: {e}", machine.name())))?;
@@ -131,7 +139,7 @@ fn compare(args: &CosimArgs, machine: &Machine, bar: &ProgressBar) -> Result<Cos
     };
     let with_engine = args.engine_keys.min(args.keys);
     let (three_engines, mut checks, mut difference) =
-        stream(&VectorStream::of(args.seed, with_engine), Expected::Lockstep, waves.as_deref())?;
+        stream(&VectorStream::of(args.seed, with_engine), Expected::Lockstep(engine), waves.as_deref())?;
     let mut model_and_verilog = Streamed::default();
     if matches!(machine, Machine::Core(_)) && args.keys > with_engine && difference.is_none() {
         // Another seed: other data.

@@ -23,6 +23,7 @@ use crate::core::run::{predict, run};
 use crate::core::workload::{Query, Workload};
 use crate::gaps::Gaps;
 use crate::record::VectorWriter;
+use crate::running::{Drive, RtlEngine};
 use crate::split;
 pub(crate) use biases::biases;
 use data::RoundOperands;
@@ -110,10 +111,20 @@ impl Add for Streamed {
 /// Which engines give the expected outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// The RustHDL core, compared with the bit-exact model in every cycle.
-    Lockstep,
+    /// This engine, compared with the bit-exact model in every cycle.
+    Lockstep(RtlEngine),
     /// The bit-exact model and the latencies alone, which is much faster.
     Model,
+}
+
+impl Expected {
+    /// The engine; the default one for the model, which only cores have alone.
+    fn engine(self) -> RtlEngine {
+        match self {
+            Expected::Lockstep(engine) => engine,
+            Expected::Model => RtlEngine::default(),
+        }
+    }
 }
 
 /// Kinds of rounds, which follow each other.
@@ -185,8 +196,8 @@ pub fn stream<W: Write>(
 ) -> Result<Streamed, RunError> {
     match machine {
         Machine::Core(config) => core(config, stream, expected, out, progress),
-        Machine::Array(config) => array(config, stream, out, progress),
-        Machine::Split(config) => split_keys(config, stream, out, progress),
+        Machine::Array(config) => array(config, stream, expected.engine(), out, progress),
+        Machine::Split(config) => split_keys(config, stream, expected.engine(), out, progress),
         Machine::Wrapper(_) => {
             let problem = "packets drive a stream wrapper, not vectors of its ports".into();
             Err(ConfigError { field: "wrapper", problem }.into())
@@ -229,8 +240,8 @@ fn one_round<W: Write>(
     out: &mut VectorWriter<W>,
 ) -> Result<Streamed, RunError> {
     match expected {
-        Expected::Lockstep => {
-            let counters = run(config, w, gaps, &mut [out])?.counters;
+        Expected::Lockstep(engine) => {
+            let counters = run(config, w, Drive { gaps, engine }, &mut [out])?.counters;
             Ok(Streamed { keys: counters.keys, results: counters.queries, ..Streamed::default() })
         }
         Expected::Model => {
@@ -252,6 +263,7 @@ fn gaps(round: usize, rng: &mut ChaCha8Rng) -> Gaps {
 fn array<W: Write>(
     config: &ArrayConfig,
     stream: &VectorStream,
+    engine: RtlEngine,
     out: &mut VectorWriter<W>,
     progress: &mut dyn FnMut(&Streamed),
 ) -> Result<Streamed, RunError> {
@@ -260,7 +272,8 @@ fn array<W: Write>(
         let w = array_workload(config, round, stream.round, rng);
         let middle = rng.random_range(w.keys() / 3..=w.keys()) as u64;
         let resets = if breaks_off(round) { vec![3 + middle] } else { Vec::new() };
-        let disturbance = Disturbance { resets, ..Disturbance::gaps(gaps(round, rng)) };
+        let disturbance =
+            Disturbance { resets, ..Disturbance::gaps(Drive { gaps: gaps(round, rng), engine }) };
         let counters = array::run(config, &w, &disturbance, &mut [out])?.counters;
         Ok(Streamed { keys: counters.keys.max(1), results: counters.queries, ..Streamed::default() })
     })
@@ -273,6 +286,7 @@ fn array<W: Write>(
 fn split_keys<W: Write>(
     config: &SplitConfig,
     stream: &VectorStream,
+    engine: RtlEngine,
     out: &mut VectorWriter<W>,
     progress: &mut dyn FnMut(&Streamed),
 ) -> Result<Streamed, RunError> {
@@ -285,7 +299,7 @@ fn split_keys<W: Write>(
         let keys = w.queries.iter().map(|query| query.keys - query.from).sum::<usize>() as u64;
         let cut = breaks_off(round).then(|| 3 + keys / config.parts as u64);
         cut_off(cut, out, |out| {
-            let counters = split::run(config, &w, gaps, &mut [out])?.counters;
+            let counters = split::run(config, &w, Drive { gaps, engine }, &mut [out])?.counters;
             Ok(Streamed { keys, results: counters.queries, ..Streamed::default() })
         })
     })

@@ -1,7 +1,7 @@
 //! The command line of `flashd cosim`.
 
 use super::numbers::whole;
-use super::{ArrayArgs, OUTPUT, RUN, WHAT};
+use super::{ArrayArgs, EngineArg, OUTPUT, RUN, WHAT};
 use clap::Args;
 use flashd_generator::Prefix;
 use flashd_spec::config::PARTS_RANGE;
@@ -26,6 +26,9 @@ pub struct CosimArgs {
     /// Keys of these that the cycle engine computes too; arrays and split keys stop there
     #[arg(long, value_parser = whole::<u64>(1, 1_000_000_000), value_name = "N", default_value_t = 1_000, help_heading = RUN, hide_short_help = true)]
     pub engine_keys: u64,
+    /// The cycle engine
+    #[arg(long, value_enum, default_value_t = EngineArg::Compiled, help_heading = RUN, hide_short_help = true)]
+    pub engine: EngineArg,
     /// Seed of the streams
     #[arg(long, value_parser = whole::<u64>(0, u64::MAX), default_value_t = 1, help_heading = RUN)]
     pub seed: u64,

@@ -8,7 +8,7 @@ use flashd_golden::units;
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::{Layout, Look, ports};
 use flashd_simulator::selftest::{self, Coverage, Expected, Streamed, VectorStream};
-use flashd_simulator::{RunError, VectorWriter};
+use flashd_simulator::{RtlEngine, RunError, VectorWriter};
 use flashd_spec::bits::ones;
 use flashd_spec::config::ConfigError;
 use flashd_spec::format::Format;
@@ -95,8 +95,14 @@ pub fn testbench(
         layout(machine, plan.look, prefix).map_err(|e| Failure::input(format!("--testbench: {e}")))?;
     let (core, cores) = (machine.core(), machine.cores());
     let stream = plan.stream(core.d.max(core.dv()) * cores);
-    let (streamed, vectors, lines) =
-        stream_vectors(machine, &layout, &stream, Expected::Lockstep, Vec::new(), &mut |_| ())?;
+    let (streamed, vectors, lines) = stream_vectors(
+        machine,
+        &layout,
+        &stream,
+        Expected::Lockstep(RtlEngine::default()),
+        Vec::new(),
+        &mut |_| (),
+    )?;
     let inside = match plan.look {
         Look::Inside => {
             inside_expressions(&flashd_hwmodel::build(machine).map_err(GenerateError::from)?, cores)?

@@ -1,8 +1,8 @@
 //! Streams that emitted testbenches run: however short one is asked for, it brings a result.
 
 use flashd_hwmodel::vectors::{Layout, Look};
-use flashd_simulator::VectorWriter;
 use flashd_simulator::selftest::{self, Expected, Streamed, VectorStream};
+use flashd_simulator::{RtlEngine, VectorWriter};
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig};
 use flashd_spec::format::Format;
 use flashd_spec::machine::Machine;
@@ -12,7 +12,8 @@ pub(crate) fn in_lockstep(machine: impl Into<Machine>, stream: &VectorStream) ->
     let machine = machine.into();
     let layout = Layout::of(&machine, Look::Inside).unwrap();
     let mut out = VectorWriter::new(std::io::sink(), layout).unwrap();
-    let streamed = selftest::stream(&machine, stream, Expected::Lockstep, &mut out, &mut |_| {});
+    let streamed =
+        selftest::stream(&machine, stream, Expected::Lockstep(RtlEngine::default()), &mut out, &mut |_| {});
     let streamed = streamed.unwrap_or_else(|e| panic!("{}: {e}", machine.name()));
     assert!(streamed.keys >= stream.keys, "{}: {} keys", machine.name(), streamed.keys);
     streamed
@@ -52,7 +53,7 @@ fn the_shortest_stream_of_a_core_brings_a_result() {
     let variants = CoreConfig::variants(3, Format::BF16).into_iter();
     let long = CoreConfig { d: 127, ..CoreConfig::variants(3, Format::BF16)[0].clone() };
     for config in variants.chain([long]) {
-        brings_a_result(&config, Expected::Lockstep);
+        brings_a_result(&config, Expected::Lockstep(RtlEngine::default()));
         brings_a_result(&config, Expected::Model);
     }
 }
@@ -62,11 +63,11 @@ fn the_shortest_stream_of_arrays_and_split_keys_brings_a_result() {
     for core in CoreConfig::variants(2, Format::BF16).into_iter().skip(3).step_by(4) {
         for masks in [false, true] {
             let core = CoreConfig { masks, ..core.clone() };
-            brings_a_result(ArrayConfig::new(core, 3), Expected::Lockstep);
+            brings_a_result(ArrayConfig::new(core, 3), Expected::Lockstep(RtlEngine::default()));
         }
     }
     for design in Design::ALL {
         let core = CoreConfig::new(design, 3, Format::BF16);
-        brings_a_result(SplitConfig::new(core, 2), Expected::Lockstep);
+        brings_a_result(SplitConfig::new(core, 2), Expected::Lockstep(RtlEngine::default()));
     }
 }

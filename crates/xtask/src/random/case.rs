@@ -11,7 +11,7 @@ use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::array::{self, Disturbance};
 use flashd_simulator::random::{EngineCounts, compare, packets as drawn_packets};
 use flashd_simulator::selftest::{Expected, VectorStream};
-use flashd_simulator::{Gaps, VectorWriter};
+use flashd_simulator::{Gaps, RtlEngine, VectorWriter};
 use flashd_spec::config::WrapperConfig;
 use flashd_spec::machine::Machine;
 use rand::RngExt;
@@ -78,7 +78,14 @@ impl RandomCase<'_> {
         let mut process = simulator.start(None)?;
         let pipe = BufWriter::new(process.input()?);
         let stream = VectorStream::of(rng.random(), self.args.keys);
-        let sent = stream_vectors(&self.drawn, &layout, &stream, Expected::Lockstep, pipe, &mut |_| ());
+        let sent = stream_vectors(
+            &self.drawn,
+            &layout,
+            &stream,
+            Expected::Lockstep(RtlEngine::default()),
+            pipe,
+            &mut |_| (),
+        );
         match process.verdict().map_err(with("Verilator"))? {
             // A simulator that has found a difference closes its end, which is an error here, too: its own words count.
             Err(difference) => check(format!("Verilator: {difference}")),
