@@ -103,6 +103,6 @@ def of_runs(runs):
         clock = lambda threads, engine: find(core, 1024, threads)["engines"][engine]["clock_seconds"]
         gains = [clock(1, engine) / clock(2, engine) for engine in ("vector", "plain")]
         cells.append(Cell(f"{gains[0]:.2f} ({gains[1]:.2f})", tuple(gains)))
-        sweeps = rate(find(core, 64, 1), "rusthdl") / 1000
+        sweeps = rate(find(core, 64, 1), "reference") / 1000
         table.add([title(core)], [*cells, Cell(f"{sweeps:.1f}", (sweeps,))])
     return table

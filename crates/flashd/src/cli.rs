@@ -174,11 +174,12 @@ pub enum Command {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineArg {
-    /// The RTL in lock-step with the model: machine code made from the RustHDL design in milliseconds
+    /// The RTL in lock-step with the model: machine code made from the described design in milliseconds
     #[value(alias = "cycle")]
     Compiled,
-    /// The same by this project's reference simulator of the described design, which the compiled engine is checked against; slower. RustHDL's
-    /// own simulation is not run
+    /// The same by this project's reference simulator of the described design, which the compiled engine is checked against; slower
+    Reference,
+    /// The same by RustHDL's simulator, whose event loop updates a tree of blocks; the slowest
     #[value(name = "rusthdl")]
     RustHdl,
     /// The bit-exact model alone, in vector instructions: the same results and counts, thousands of times faster
@@ -190,6 +191,7 @@ impl EngineArg {
     pub fn rtl(self) -> Option<RtlEngine> {
         match self {
             EngineArg::Compiled => Some(RtlEngine::Compiled),
+            EngineArg::Reference => Some(RtlEngine::Reference),
             EngineArg::RustHdl => Some(RtlEngine::RustHdl),
             EngineArg::Model => None,
         }

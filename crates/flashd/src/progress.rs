@@ -65,8 +65,10 @@ pub mod rates {
     pub const LOCKSTEP_ELEMENT: f64 = 1e-8;
     /// An element of a key or value of 16 queries in the bit-exact model.
     pub const MODEL_ELEMENT: f64 = 3e-9;
-    /// How much slower the reference simulator of `--engine rusthdl` is.
-    pub const RUSTHDL: f64 = 20.0;
+    /// How much slower the reference simulator of `--engine reference` is.
+    pub const REFERENCE: f64 = 20.0;
+    /// How much slower RustHDL's simulator is.
+    pub const RUSTHDL: f64 = 2000.0;
     /// Compiling a core with Verilator, without its lanes, and for each element.
     pub const VERILATOR: (f64, f64) = (15.0, 0.5);
     /// Mapping a core of which nothing is in the cache, for each element of its vectors.

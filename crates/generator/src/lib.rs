@@ -43,7 +43,7 @@ pub use company::Company;
 pub use files::{unit_file, unit_file_in};
 pub use machine::machine_files;
 pub use prefix::{Prefix, PrefixError};
-pub use verilog::{Emission, GeneratedFile, Origin, Sources};
+pub use verilog::{Emission, GeneratedFile, Origin, Sources, register_names};
 // Emitted files, and writing them.
 pub use files::write_all;
 // Errors, always by a mistake in a design's description or a file that cannot be written.

@@ -1,7 +1,18 @@
 //! Modules as Verilog files: one for the whole design, or one a module.
 
-use crate::emit::{Emitted, EmittedModule};
+use crate::GenerateError;
+use crate::emit::{self, Emitted, EmittedModule};
 use crate::prefix::Prefix;
+use flashd_hwmodel::rtl::Circuit;
+
+/// The hierarchical names of all registers in the Verilog of a design whose instance is called `instance`, with the bits of a packed one,
+/// in the order of the description.
+///
+/// # Errors
+/// If the design cannot be printed.
+pub fn register_names(design: &Circuit, instance: &str) -> Result<Vec<String>, GenerateError> {
+    emit::registers(design.structure(), instance)
+}
 
 /// How the Verilog of a design is cut into files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

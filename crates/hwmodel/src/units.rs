@@ -1,4 +1,4 @@
-//! Combinational units as RustHDL modules. A user can emit each [`FormatUnit`] alone; the others are parts of the
+//! Combinational units as modules. A user can emit each [`FormatUnit`] alone; the others are parts of the
 //! cores, in the order in which data meets them.
 
 use crate::arith::{self, canonical, convert, exp, round};
@@ -76,7 +76,7 @@ impl FormatUnit {
         }
     }
 
-    /// The RustHDL module of the unit, with ports in `format` and tables of `segments` segments.
+    /// The module of the unit, with ports in `format` and tables of `segments` segments.
     pub fn module(self, format: Format, segments: u32) -> Circuit {
         let function = FormatFunction::new(self, format, segments);
         match self.is_binary() {

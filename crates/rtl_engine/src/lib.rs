@@ -1,4 +1,4 @@
-//! The compiled engine: a design of RustHDL modules as a list of word operations over vectors of equal instances.
+//! The compiled engine: a design as a list of word operations over vectors of equal instances.
 //!
 //! The leaves of a design are functions over [`Word`](flashd_hwmodel::word::Word). The engine runs their recorded netlists, from which the
 //! Verilog is printed. No other program compiles anything. The passes, in their order:

@@ -1,4 +1,4 @@
-//! Cycle-accurate simulation of the RustHDL cores, in lock-step with the bit-exact model.
+//! Cycle-accurate simulation of the cores, in lock-step with the bit-exact model.
 //!
 //! [`prepare`] scales and rounds a head of attention to a [`Workload`], which goes through the core's ports by the port protocol, with
 //! or without [`Gaps`]. [`run`] clocks the core and compares every output and the internal score, argument and weight with the model in

@@ -5,20 +5,23 @@ use crate::gaps::Gaps;
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::rtl::{Circuit, PortPlace};
 use flashd_rtl_engine::{CompileError, Compiled};
+use flashd_rusthdl::{Fault, Simulated};
 use flashd_spec::config::ConfigError;
 use flashd_spec::machine::Machine;
 use flashd_spec::ports::{PORTS, Port, PortRow};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What computes a described design's cycles. Both give every wire the same value in every cycle, which the tests of
-/// [`flashd_rtl_engine`] compare.
+/// The simulator of a described design. All give every wire the same value in every cycle, which the tests of [`flashd_rtl_engine`] and
+/// [`flashd_rusthdl`] compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RtlEngine {
     /// The design as word operations over vectors, in machine code: [`flashd_rtl_engine`].
     #[default]
     Compiled,
     /// The event-driven simulator of the described design: [`Circuit`]. The reference, and slower.
+    Reference,
+    /// RustHDL's `Simulation` of a tree of blocks: [`Simulated`]. The slowest.
     RustHdl,
 }
 
@@ -74,7 +77,8 @@ impl CompiledMachine {
 /// What computes the cycles of one run.
 enum RunEngine {
     Compiled { of: Rc<CompiledMachine>, run: Compiled },
-    RustHdl(Box<Circuit>),
+    Reference(Box<Circuit>),
+    RustHdl { circuit: Box<Circuit>, run: Simulated },
 }
 
 /// A design, its engine and its cycle count.
@@ -102,7 +106,14 @@ impl Running {
                 let of = CompiledMachine::of(machine)?;
                 RunEngine::Compiled { run: of.compiled.another(), of }
             }
-            RtlEngine::RustHdl => RunEngine::RustHdl(Box::new(flashd_hwmodel::build(&machine)?)),
+            RtlEngine::Reference => RunEngine::Reference(Box::new(flashd_hwmodel::build(&machine)?)),
+            RtlEngine::RustHdl => {
+                let circuit = Box::new(flashd_hwmodel::build(&machine)?);
+                let refused =
+                    |e: Fault| ConfigError { field: "engine", problem: format!("{}: {e}", circuit.name()) };
+                let run = Simulated::new(&circuit).map_err(refused)?;
+                RunEngine::RustHdl { circuit, run }
+            }
         };
         let mut running = Running {
             engine,
@@ -122,7 +133,7 @@ impl Running {
     fn circuit(&self) -> &Circuit {
         match &self.engine {
             RunEngine::Compiled { of, .. } => &of.circuit,
-            RunEngine::RustHdl(circuit) => circuit,
+            RunEngine::Reference(circuit) | RunEngine::RustHdl { circuit, .. } => circuit,
         }
     }
 
@@ -136,7 +147,7 @@ impl Running {
         self.cycle
     }
 
-    /// A port that only some designs have. It has the same place for both engines.
+    /// A port that only some designs have. It has the same place for all engines.
     pub(crate) fn optional(&self, name: &str) -> Option<PortPlace> {
         self.circuit().port(name)
     }
@@ -159,7 +170,8 @@ impl Running {
         let Some(port) = port.into() else { return };
         match &mut self.engine {
             RunEngine::Compiled { run, .. } => run.drive(port, words),
-            RunEngine::RustHdl(circuit) => circuit.drive(port, words),
+            RunEngine::Reference(circuit) => circuit.drive(port, words),
+            RunEngine::RustHdl { run, .. } => run.drive(port, words),
         }
     }
 
@@ -173,7 +185,8 @@ impl Running {
         let Some(port) = port.into() else { return 0 };
         let word = match &self.engine {
             RunEngine::Compiled { run, .. } => run.read(port).next(),
-            RunEngine::RustHdl(circuit) => circuit.read(port).next(),
+            RunEngine::Reference(circuit) => circuit.read(port).next(),
+            RunEngine::RustHdl { run, .. } => run.read(port).next(),
         };
         word.unwrap_or(0)
     }
@@ -189,7 +202,8 @@ impl Running {
         let Some(port) = port.into() else { return };
         match &self.engine {
             RunEngine::Compiled { run, .. } => run.read_into(port, words),
-            RunEngine::RustHdl(circuit) => words.extend(circuit.read(port)),
+            RunEngine::Reference(circuit) => words.extend(circuit.read(port)),
+            RunEngine::RustHdl { run, .. } => words.extend(run.read(port)),
         }
     }
 
@@ -216,9 +230,13 @@ impl Running {
                 run.settle();
                 Inside::refresh(inside, &of.circuit, |net| run.value(net));
             }
-            RunEngine::RustHdl(circuit) => {
+            RunEngine::Reference(circuit) => {
                 circuit.settle();
                 Inside::refresh(inside, circuit, |net| circuit.value(net));
+            }
+            RunEngine::RustHdl { circuit, run } => {
+                run.settle();
+                Inside::refresh(inside, circuit, |net| run.value(net));
             }
         }
     }
@@ -232,7 +250,8 @@ impl Running {
     pub fn clock(&mut self) {
         match &mut self.engine {
             RunEngine::Compiled { run, .. } => run.clock(),
-            RunEngine::RustHdl(circuit) => circuit.clock(),
+            RunEngine::Reference(circuit) => circuit.clock(),
+            RunEngine::RustHdl { run, .. } => run.clock(),
         }
         self.cycle += 1;
     }
@@ -241,7 +260,8 @@ impl Running {
     pub fn value(&self, net: u32) -> u64 {
         match &self.engine {
             RunEngine::Compiled { run, .. } => run.value(net),
-            RunEngine::RustHdl(circuit) => circuit.value(net),
+            RunEngine::Reference(circuit) => circuit.value(net),
+            RunEngine::RustHdl { run, .. } => run.value(net),
         }
     }
 
@@ -249,9 +269,7 @@ impl Running {
     pub(crate) fn values(&self, nets: &[u32], to: &mut [u64]) {
         match &self.engine {
             RunEngine::Compiled { run, .. } => run.values(nets, to),
-            RunEngine::RustHdl(circuit) => {
-                to.iter_mut().zip(nets).for_each(|(to, &net)| *to = circuit.value(net))
-            }
+            _ => to.iter_mut().zip(nets).for_each(|(to, &net)| *to = self.value(net)),
         }
     }
 }

@@ -5,7 +5,7 @@
 //!     |                                                    exact rounded --> rounding error: no result is closer
 //!     +--scale, round--> f64 attention on these, rounded ------------------> input error
 //!     |        +--bit-exact model of a core -------------------------------> error of the core
-//!     |        +--RustHDL core, cycle by cycle, against the model ---------> hardware error
+//!     |        +--RTL core, cycle by cycle, against the model ---------> hardware error
 //! ```
 //!
 //! Each thread takes one head after another, with a copy of V: the memory is that of
@@ -247,7 +247,7 @@ fn on_rounded(encoded: &EncodedHead, scaling: &Scaling, scores: &[Vec<f64>], v: 
 
 /// Errors of cores of one format on heads: a row for each head, layer or group. A rule chooses the scales that are powers of two. Vector
 /// length and score shift follow each head; V has the power of two that suits the core best on the head. `queries` queries of each row's
-/// first head also run through the RustHDL core; 0 leaves that out. `done` is called for every core on every head.
+/// first head also run through the RTL core; 0 leaves that out. `done` is called for every core on every head.
 ///
 /// # Errors
 /// A head that no core can take, a configuration that is not valid or not of the format, and a difference between

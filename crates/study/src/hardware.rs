@@ -1,4 +1,4 @@
-//! The hardware error: the RustHDL core, cycle by cycle, against the bit-exact model that all other errors are of.
+//! The hardware error: the RTL core, cycle by cycle, against the bit-exact model that all other errors are of.
 
 use crate::errors::EncodedHead;
 use flashd_golden::{Model, QueryResult, values_exponent};

@@ -14,7 +14,7 @@ const TRACE_NOTES: &str = "Errors against f64 attention on the unrounded data, i
 and of the worst one.
 rounding: the exact result rounded, no result in the format is closer. input: f64 attention on the rounded inputs, its
 result rounded; a core can be below it by luck alone. rms: of the error over that of the exact result. cosine: mean and
-smallest over the queries. saturated: roundings in the lanes, elements of q, k and v. hardware: RustHDL core against
+smallest over the queries. saturated: roundings in the lanes, elements of q, k and v. hardware: RTL core against
 bit-exact model, largest difference, and comparisons that failed of those made.
 ";
 

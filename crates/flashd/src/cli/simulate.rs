@@ -92,7 +92,7 @@ pub struct SimulateArgs {
     /// Use the first N keys only; queries keep their positions
     #[arg(long, value_parser = whole::<usize>(0, MANY), alias = "keys", value_name = "N", help_heading = DATA, hide_short_help = true)]
     pub first_keys: Option<usize>,
-    /// Engine (default: compiled)
+    /// Default: compiled
     #[arg(long, value_enum, help_heading = RUN)]
     pub engine: Option<EngineArg>,
     /// Write the results as .npy, shaped as Q

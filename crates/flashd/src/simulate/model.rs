@@ -77,7 +77,7 @@ pub fn check(args: &SimulateArgs) -> Result<(), Failure> {
     match args.recordings().next() {
         None => Ok(()),
         Some((flag, _)) => Err(Failure::input(format!(
-            "{flag}: takes --engine compiled or rusthdl; the model counts cycles without running any"
+            "{flag}: takes --engine compiled, reference or rusthdl; the model counts cycles without running any"
         ))),
     }
 }

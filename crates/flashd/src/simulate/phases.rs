@@ -67,7 +67,11 @@ impl Phases {
             let units = if is_done && candidates > 1 { candidates * keys } else { 0 };
             Phase::new("keys, for V's power of two", units, model)
         };
-        let slower = if args.rtl() == Some(RtlEngine::RustHdl) { rates::RUSTHDL } else { 1.0 };
+        let slower = match args.rtl() {
+            Some(RtlEngine::Reference) => rates::REFERENCE,
+            Some(RtlEngine::RustHdl) => rates::RUSTHDL,
+            _ => 1.0,
+        };
         let lockstep = rates::LOCKSTEP_ELEMENT * elements * slower;
         let run = match (args.rtl(), around) {
             (None, _) => Phase::new("keys by the model", keys, model),

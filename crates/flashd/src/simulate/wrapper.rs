@@ -53,7 +53,7 @@ pub fn run(
 ) -> Result<HeadOutcome, Failure> {
     let Some(engine) = args.rtl() else {
         return Err(Failure::input(
-            "--engine model: has no streams; take compiled or rusthdl, or leave --wrapper out",
+            "--engine model: has no streams; take compiled, reference or rusthdl, or leave --wrapper out",
         ));
     };
     let mut config = wrapper.clone();

@@ -145,10 +145,22 @@ fn options_of_the_other_engine_are_refused() {
     let (q, k, v) = (head("q"), head("k"), head("v"));
     let sample = ["--design", "fa2", "--q", &q, "--k", &k, "--v", &v];
     for (more, words) in [
-        (vec!["--engine", "model", "--vcd", "wave.vcd"], "--vcd: takes --engine compiled or rusthdl"),
-        (vec!["--engine", "model", "--pipeline", "p.log"], "--pipeline: takes --engine compiled or rusthdl"),
-        (vec!["--engine", "model", "--fst", "wave.fst"], "--fst: takes --engine compiled or rusthdl"),
-        (vec!["--engine", "model", "--vectors", "v.vec"], "--vectors: takes --engine compiled or rusthdl"),
+        (
+            vec!["--engine", "model", "--vcd", "wave.vcd"],
+            "--vcd: takes --engine compiled, reference or rusthdl",
+        ),
+        (
+            vec!["--engine", "model", "--pipeline", "p.log"],
+            "--pipeline: takes --engine compiled, reference or rusthdl",
+        ),
+        (
+            vec!["--engine", "model", "--fst", "wave.fst"],
+            "--fst: takes --engine compiled, reference or rusthdl",
+        ),
+        (
+            vec!["--engine", "model", "--vectors", "v.vec"],
+            "--vectors: takes --engine compiled, reference or rusthdl",
+        ),
         (vec!["--engine", "compiled", "--histograms", "h.json"], "--histograms: takes --engine model"),
         (vec!["--engine", "model", "--histograms", "/nowhere/h.json"], "--histograms /nowhere/h.json"),
     ] {

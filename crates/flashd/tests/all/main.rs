@@ -32,6 +32,7 @@ mod ppa;
 mod range;
 mod reports;
 mod resume;
+mod rusthdl;
 mod size;
 mod skips;
 mod smooth;

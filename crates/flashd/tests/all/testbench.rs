@@ -9,7 +9,7 @@ pub fn generate(flags: &str) -> (TempDir, String) {
     generate_comparing("inside", flags)
 }
 
-fn generate_comparing(what: &str, flags: &str) -> (TempDir, String) {
+pub fn generate_comparing(what: &str, flags: &str) -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let run = Command::new(env!("CARGO_BIN_EXE_flashd"))
         .args(["generate", "--testbench", what, "--out", folder.path().to_str().unwrap()])

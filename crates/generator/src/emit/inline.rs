@@ -1,7 +1,8 @@
 //! Small leaves as lines of their parent module: a line of logic reads better than an instance.
 
 use super::body::ModuleBody;
-use super::leaf::{LeafText, rename, wires};
+use super::leaf::{LeafText, wires};
+use flashd_hwmodel::netlist::rename;
 use std::collections::HashMap;
 
 impl ModuleBody<'_> {

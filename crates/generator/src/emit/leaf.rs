@@ -1,9 +1,8 @@
 //! The texts of leaves.
 
 use super::flat::Bus;
-use flashd_hwmodel::netlist::Body as LeafBody;
+use flashd_hwmodel::netlist::{Body as LeafBody, rename};
 use flashd_hwmodel::rtl::{Leaf, Pins, Tag};
-use std::collections::HashMap;
 
 /// Most wires that a leaf may have to be written into its parent.
 const INLINE_WIRES: usize = 3;
@@ -53,21 +52,4 @@ pub(super) fn wires(text: &str) -> impl Iterator<Item = &str> {
     text.lines()
         .filter_map(|l| l.trim().strip_prefix("wire "))
         .filter_map(|l| l.split(" = ").next()?.rsplit(' ').next())
-}
-
-/// Replaces identifiers; constants like `4'hf` and system functions like `$signed` are none.
-pub(super) fn rename(text: &str, names: &HashMap<&str, String>) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$' || c == '\'';
-        let end = rest.find(|c: char| !word(c)).unwrap_or(rest.len()).max(c.len_utf8());
-        let token = &rest[..end];
-        match names.get(token) {
-            Some(new) => out.push_str(new),
-            None => out.push_str(token),
-        }
-        rest = &rest[end..];
-    }
-    out
 }

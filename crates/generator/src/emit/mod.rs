@@ -22,7 +22,7 @@ use body::{ModuleBody, Readers};
 use flat::{Bus, ENABLE, FlatModule, Of};
 use leaf::LeafText;
 use parts::Parts;
-pub(crate) use reference::references;
+pub(crate) use reference::{references, registers};
 
 /// One emitted module.
 #[derive(Clone, Debug)]

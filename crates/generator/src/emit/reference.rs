@@ -17,20 +17,50 @@ pub(crate) fn references(
     watched: &[Watched],
 ) -> Result<Vec<String>, GenerateError> {
     let mut bodies = Bodies::default();
-    watched.iter().map(|watched| reference(&mut bodies, design, top, watched)).collect()
+    let of = |watched: &Watched| {
+        reference(&mut bodies, design, top, (watched.quantity.name(), &watched.path, watched.slot))
+    };
+    watched.iter().map(of).collect()
+}
+
+/// The Verilog expressions of the Q outputs of all registers, seen from `top`, in the order of the description.
+///
+/// # Errors
+/// As [`references`].
+pub(crate) fn registers(design: &Structure, top: &str) -> Result<Vec<String>, GenerateError> {
+    let (mut paths, mut bodies) = (Vec::new(), Bodies::default());
+    outputs(design, &mut Vec::new(), &mut paths);
+    paths
+        .iter()
+        .map(|(path, slot)| reference(&mut bodies, design, top, ("a register", path, *slot)))
+        .collect()
+}
+
+fn outputs(module: &Structure, path: &mut Vec<u32>, found: &mut Vec<(Vec<u32>, u32)>) {
+    for (place, node) in module.nodes.iter().enumerate() {
+        match &node.kind {
+            Kind::Register(_) => found.push((path.clone(), node.outputs[0])),
+            Kind::Module(inner) => {
+                path.push(place as u32);
+                outputs(inner, path, found);
+                path.pop();
+            }
+            Kind::Leaf(_) | Kind::Gate => {}
+        }
+    }
 }
 
 fn reference<'a>(
     bodies: &mut Bodies<'a>,
     design: &'a Structure,
     top: &str,
-    watched: &Watched,
+    (label, path, slot): (&str, &[u32], u32),
 ) -> Result<String, GenerateError> {
     let lost = || GenerateError::Description {
         module: design.tag.name.clone(),
-        detail: format!("{} has no name in the Verilog", watched.quantity.name()),
+        detail: format!("{label} has no name in the Verilog"),
     };
-    let (path, slot) = in_sight(design, &watched.path, watched.slot).ok_or_else(lost)?;
+    let (path, slot) = in_sight(design, path, slot).ok_or_else(lost)?;
     let (mut module, mut path, mut frozen) = (design, path, false);
     let mut names = vec![top.to_string()];
     loop {

@@ -11,5 +11,5 @@ mod value;
 pub use keywords::is_keyword;
 pub use narrow::narrow;
 pub use net::Net;
-pub use print::{Body, range, verilog_body};
+pub use print::{Body, range, rename, verilog_body};
 pub use steps::{Operands, Operator, Step, Steps};

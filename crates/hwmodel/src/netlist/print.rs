@@ -292,3 +292,20 @@ pub fn range(width: u32) -> String {
         w => format!("[{}:0] ", w - 1),
     }
 }
+
+/// Replaces identifiers in Verilog; constants like `4'hf` and system functions like `$signed` are none.
+pub fn rename(text: &str, names: &HashMap<&str, String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$' || c == '\'';
+        let end = rest.find(|c: char| !word(c)).unwrap_or(rest.len()).max(c.len_utf8());
+        let token = &rest[..end];
+        match names.get(token) {
+            Some(new) => out.push_str(new),
+            None => out.push_str(token),
+        }
+        rest = &rest[end..];
+    }
+    out
+}

@@ -4,25 +4,23 @@ use super::design::{Design, DesignPort, PortPlace};
 use super::flat::Flat;
 use super::flatten::{Nets, flatten};
 use super::leaf::Leaf;
+use super::loops::combinational_loop;
 use super::signal::{Number, Signal, readable};
-use super::structure::{Kind, Port, Structure, numbered};
+use super::structure::{Kind, Port, Structure};
 use super::watch::Watched;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A design that can be simulated; also a RustHDL block.
+/// A design, and its reference simulator.
 ///
-/// A cycle is [`Circuit::settle`] while the clock is low and [`Circuit::clock`] at its rising edge. RustHDL's own calls (`update_all`,
-/// `has_changed`) do the same according to the level of the clock port.
+/// A cycle is [`Circuit::settle`] while the clock is low and [`Circuit::clock`] at its rising edge.
 pub struct Circuit {
     pub(super) top: Arc<Structure>,
-    pub(super) flat: Flat,
+    flat: Flat,
     pub(super) nets: Nets,
     watches: Vec<Watched>,
     signals: Vec<Signal>,
     ports: HashMap<String, usize>,
-    /// The clock was high at the last update.
-    pub(super) seen_high: bool,
     /// The design is the single leaf in `top`, not a module.
     pub(super) is_leaf: bool,
 }
@@ -34,7 +32,7 @@ impl Circuit {
             watched.net = nets.at(&top, &watched.path, watched.slot);
         }
         let ports = top.ports.iter().enumerate().map(|(i, port)| (port.name.clone(), i)).collect();
-        Circuit { top, flat, nets, watches, signals, ports, seen_high: false, is_leaf: false }
+        Circuit { top, flat, nets, watches, signals, ports, is_leaf: false }
     }
 
     /// Name of the top module.
@@ -133,14 +131,20 @@ impl Circuit {
     }
 
     /// The clock is low: registers update their outputs, and all logic settles.
+    ///
+    /// # Panics
+    /// If a combinational loop does not settle: the message names its module and parts.
     pub fn settle(&mut self) {
-        self.seen_high = false;
-        self.flat.settle();
+        if !self.flat.settle() {
+            match combinational_loop(&self.top) {
+                Some(found) => panic!("{} does not settle: {found}", self.name()),
+                None => panic!("{} does not settle", self.name()),
+            }
+        }
     }
 
     /// The clock rises: every register samples its settled inputs.
     pub fn clock(&mut self) {
-        self.seen_high = true;
         self.flat.capture();
     }
 
@@ -217,7 +221,7 @@ fn collect(structure: &Structure, nets: &Nets, numbers: &mut HashMap<u32, Number
 
 fn weights(structure: &Structure) -> Box<dyn Iterator<Item = [String; 2]> + '_> {
     let inner = structure.modules().flat_map(|(node, inner)| {
-        weights(inner).map(|paths| paths.map(|path| format!("{}.{path}", numbered(&node.name, node.index))))
+        weights(inner).map(|paths| paths.map(|path| format!("{}.{path}", node.label())))
     });
     Box::new(structure.weights.iter().cloned().chain(inner))
 }

@@ -78,8 +78,8 @@ impl Nets {
     }
 }
 
-/// Limit of passes until leaves that feed each other settle. Only a combinational loop takes more, and RustHDL's check finds those.
-const PASSES: usize = 1000;
+/// Limit of evaluations of a leaf until leaves that feed each other settle, on average. Only a combinational loop takes more.
+const EVALUATIONS: usize = 1000;
 
 /// The bit that marks a reader as a register.
 const REGISTER: u32 = 1 << 31;
@@ -148,24 +148,30 @@ impl Flat {
         (leaves.collect(), self.registers.clone())
     }
 
-    /// Registers update their outputs, then all logic settles.
-    pub(super) fn settle(&mut self) {
+    /// Registers update their outputs, then all logic settles. Returns false if a combinational loop oscillates.
+    pub(super) fn settle(&mut self) -> bool {
         let Flat { nets, captured, .. } = self;
         nets.values[CLOCK as usize] = 0;
         captured.drain(..).for_each(|(net, value)| nets.assign(net, value));
+        let mut left = self.leaves.len() * EVALUATIONS;
         // A leaf marks only leaves after it, unless `loops` is set.
-        for pass in 0.. {
+        loop {
             for word in 0..self.nets.dirty.len() {
                 while self.nets.dirty[word] != 0 {
                     let place = word * 64 + self.nets.dirty[word].trailing_zeros() as usize;
                     self.nets.dirty[word] &= self.nets.dirty[word] - 1;
                     self.compute(place);
+                    if self.loops {
+                        left -= 1;
+                        if left == 0 {
+                            return false;
+                        }
+                    }
                 }
             }
             if !self.loops || self.nets.dirty.iter().all(|&bits| bits == 0) {
-                break;
+                return true;
             }
-            assert!(pass < PASSES, "a loop without a register does not settle");
         }
     }
 
@@ -206,11 +212,6 @@ impl Flat {
             }
             false
         });
-    }
-
-    /// Set if values have not settled yet.
-    pub(super) fn is_restless(&self) -> bool {
-        !self.captured.is_empty() || self.nets.dirty.iter().any(|&bits| bits != 0)
     }
 }
 

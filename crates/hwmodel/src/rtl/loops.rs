@@ -6,6 +6,7 @@ use super::boundary::sources;
 use super::leaf::Leaf;
 use super::structure::{Kind, Structure};
 use std::collections::HashMap;
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -16,6 +17,12 @@ pub struct Loop {
     pub module: String,
     /// The parts of the module on the loop, against the data flow.
     pub parts: Vec<String>,
+}
+
+impl fmt::Display for Loop {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} has a combinational loop through {}", self.module, self.parts.join(", "))
+    }
 }
 
 /// A combinational loop of a design, if it has one.
@@ -48,7 +55,7 @@ impl Search {
         }
         // The slots on which each slot depends, and the part that drives it.
         let mut from: Vec<Vec<u32>> = vec![Vec::new(); module.widths.len()];
-        let mut parts = vec![""; module.widths.len()];
+        let mut parts = vec![String::new(); module.widths.len()];
         for node in &module.nodes {
             let paths = match &node.kind {
                 Kind::Leaf(leaf) => self.leaf(leaf),
@@ -57,11 +64,11 @@ impl Search {
             };
             for (&output, inputs) in node.outputs.iter().zip(&*paths) {
                 from[output as usize] = inputs.iter().map(|&input| node.inputs[input]).collect();
-                parts[output as usize] = &node.name;
+                parts[output as usize] = node.label();
             }
         }
         if let Some(slots) = cycle(&from) {
-            let parts = slots.into_iter().map(|slot| parts[slot as usize].to_string()).collect();
+            let parts = slots.into_iter().map(|slot| std::mem::take(&mut parts[slot as usize])).collect();
             return Err(Loop { module: module.tag.name.clone(), parts });
         }
         let paths = reached(module, &from);

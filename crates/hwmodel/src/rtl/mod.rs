@@ -1,9 +1,7 @@
-//! RustHDL building blocks: modules made by functions, and leaves made from Word functions.
+//! Hardware modules made by functions, and leaves made from Word functions.
 //!
-//! RustHDL's own `Signal<D, Bits<N>>` has its width in its type, so each width that a user can configure would need its own compiled copy
-//! of each module. Its `#[hdl_gen]` kernels reach parts by field names and have no `if`, so each optional port would be a vector of
-//! length 0 or 1, and each variant a macro. Here a function describes a module, see [`module`], and the result is a [`Circuit`], a RustHDL
-//! block with a RustHDL kernel, which RustHDL's probes and checks can visit.
+//! A function describes a module, see [`module`]; the result is a [`Circuit`]. Widths are data and optional ports an `if`. In RustHDL a width
+//! is part of a signal's type, and an `#[hdl_gen]` kernel has no `if`; the crate `flashd-rusthdl` makes RustHDL blocks from the description.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -14,7 +12,7 @@
 //! | `design` | the flat design as data, for other engines |
 //! | `boundary` | the combinational paths at its ports |
 //! | `loops` | the search for combinational loops |
-//! | `probe` | the design as a RustHDL block |
+//! | `visit` | the pins of parts, and a walk over all words |
 //! | `watch` | internal values that checks compare |
 //! | `signal` | the table of signals: numbers on wires, and the rows that show them |
 //! | `tag` | names of modules |
@@ -27,10 +25,10 @@ mod flatten;
 mod leaf;
 mod loops;
 pub mod module;
-mod probe;
 mod signal;
 pub mod structure;
 pub mod tag;
+mod visit;
 mod watch;
 
 pub use boundary::{Boundary, boundaries};
@@ -42,6 +40,5 @@ pub use module::{Bundle, Module, Name, Pin, Wire, Wires};
 pub(crate) use module::{bundle, wires};
 pub use signal::{Number, Role, Row, SHOWN_ELEMENTS, Signal, Stage, readable, signed, unsigned};
 pub use tag::{Tag, TagKind};
+pub use visit::{PartPin, Visitor};
 pub use watch::{Quantity, Reading, Watched};
-
-pub use rust_hdl::core::prelude::{Block, Probe};

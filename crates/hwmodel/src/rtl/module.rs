@@ -41,8 +41,7 @@
 //!
 //! A [`Wire`] belongs to the module that made it. [`Module::input`] brings a wire in from the module around, through a port of the
 //! same width, and [`Module::output`] hands one out. So each port is written once, and its width is that of its driver. An optional
-//! part is an `if`, a vector of parts a `for`. The result is a RustHDL block ([`Circuit`]), so RustHDL's probes and checks see each
-//! module with its ports and its kernel of connections.
+//! part is an `if`, a vector of parts a `for`. The result is a [`Circuit`].
 //!
 //! | file | what |
 //! | --- | --- |
@@ -185,7 +184,7 @@ impl Module {
         (0..count).map(|_| self.open(width)).collect()
     }
 
-    /// The design described in a [bench](Module::bench), as a RustHDL block.
+    /// The design described in a [bench](Module::bench).
     ///
     /// # Panics
     /// If the bench does not have exactly one part, a module.

@@ -146,7 +146,7 @@ pub struct Signal {
     pub path: String,
 }
 
-/// A path as readers see it: RustHDL calls element 3 of a vector `x$3`, and here it is `x_3`, as in the emitted Verilog's instances.
+/// A path as readers see it: element 3 of a vector is visited as `x$3`, and here it is `x_3`, as in the emitted Verilog's instances.
 /// GTKWave takes `x[3]` for bit 3 of a bus `x`.
 pub fn readable(path: &str) -> String {
     path.replace('$', "_")

@@ -23,6 +23,7 @@ pub struct Port {
 }
 
 /// A part of a module.
+#[derive(Clone)]
 pub struct Node {
     /// Its name, that of a vector if it has an index.
     pub name: String,
@@ -39,6 +40,7 @@ pub struct Node {
 }
 
 /// What a part is an instance of.
+#[derive(Clone)]
 pub enum Kind {
     /// Combinational logic.
     Leaf(Arc<dyn Leaf>),
@@ -73,6 +75,7 @@ impl Register {
 }
 
 /// A module. A slot is a word in it: an input word, or an output word of a part.
+#[derive(Clone)]
 pub struct Structure {
     /// Its name and description.
     pub tag: Tag,
@@ -113,7 +116,7 @@ impl Structure {
     }
 }
 
-/// The name of an element of a vector in RustHDL's probes.
+/// The name of an element of a vector of words or parts.
 pub(super) fn numbered(name: &str, index: Option<usize>) -> String {
     index.map_or(name.to_string(), |index| format!("{name}${index}"))
 }

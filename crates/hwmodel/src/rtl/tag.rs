@@ -1,7 +1,6 @@
 //! Names and descriptions of modules.
 //!
-//! RustHDL names every instance after its path and does not know that two instances are the same module. With the names
-//! in tags, the generator emits each distinct module once, under a name that a person would choose.
+//! With the names in tags, the generator emits each distinct module once, under a name that a person would choose.
 
 /// The kind of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@
 //! | `rtl` | the compiled engine on the RTL, driven like Verilator's |
 //! | `beside` | the same with a batch of 64 stimuli, which share the queries |
 //! | `lockstep` | the compiled engine with the comparison of every cycle |
-//! | `rusthdl` | the reference simulator of the RTL |
+//! | `reference` | the reference simulator of the RTL |
 //!
 //! A measurement repeats an engine until the window is over (0.3 s by default); Verilator's bench runs once. Times are per run,
 //! the minimum of the repeated measurements: processor seconds with one thread, clock seconds with more. `--stream` writes the

@@ -17,7 +17,7 @@ use std::time::Instant;
 /// Queries and keys of the run in the reference simulator, which is slow.
 const SLOW_STREAM: (usize, usize) = (8, 512);
 /// The engines, all of them by default.
-const ENGINES: [&str; 7] = ["vector", "model", "plain", "rtl", "beside", "lockstep", "rusthdl"];
+const ENGINES: [&str; 7] = ["vector", "model", "plain", "rtl", "beside", "lockstep", "reference"];
 
 /// A bench that Verilator has compiled.
 struct Bench {
@@ -245,9 +245,9 @@ fn measure(options: &Options) -> Result<Value, Box<dyn Error>> {
                 let counters = run?.counters;
                 time.with(counters.keys, json!({ "cycles": counters.cycles }))
             }
-            "rtl" | "beside" | "rusthdl" => {
+            "rtl" | "beside" | "reference" => {
                 let (queries, keys) = match engine.as_str() {
-                    "rusthdl" => (queries.min(SLOW_STREAM.0), keys.min(SLOW_STREAM.1)),
+                    "reference" => (queries.min(SLOW_STREAM.0), keys.min(SLOW_STREAM.1)),
                     _ => (queries, keys),
                 };
                 let cut = [&q[..queries * d], &k[..keys * d], &v[..keys * d]];
@@ -295,11 +295,11 @@ fn rtl<T: Copy + Into<u64>>(
     let mut more = json!({ "start_seconds": start, "instructions": instructions });
     match engine {
         // Counts of a shorter stream are left out.
-        "rusthdl" => {}
+        "reference" => {}
         "beside" => more["runs_beside"] = BESIDE.into(),
         _ => more["cycles"] = cycles.into(),
     }
-    if engine != "rusthdl" {
+    if engine != "reference" {
         more["v_reads"] = reads.into();
         more["hash"] = hash(options.config.format, o.chunks(stream.d)).into();
     }

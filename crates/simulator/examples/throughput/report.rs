@@ -102,9 +102,9 @@ fn rtl_table(runs: &[Value]) -> String {
         "/ Verilator",
         "64 beside",
         "lock-step",
-        "RustHDL",
+        "reference",
         "start ms",
-        "/ RustHDL"
+        "/ reference"
     );
     let mut used = BTreeSet::new();
     for run in runs {
@@ -119,9 +119,9 @@ fn rtl_table(runs: &[Value]) -> String {
             ratio("rtl"),
             ratio("beside"),
             ratio("lockstep"),
-            ratio("rusthdl"),
+            ratio("reference"),
             1e3 * number("rtl", "start_seconds"),
-            rate(run, "rusthdl").map_or("-".into(), |x| format!("{:.1}", own / x)),
+            rate(run, "reference").map_or("-".into(), |x| format!("{:.1}", own / x)),
         );
         let said =
             |engine: &str, field: &str| engines[engine][field].as_str().unwrap_or_default().to_string();

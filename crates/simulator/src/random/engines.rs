@@ -67,7 +67,7 @@ pub fn compare(drawn: &Machine, seed: u64, keys: usize) -> Result<EngineCounts, 
     for round in 0..rounds {
         let gaps = if round < ROUND_KINDS { Gaps::None } else { Gaps::Random(rng.random()) };
         // One stream without gaps and one with them by the reference; the other engine is faster.
-        let engine = if round % ROUND_KINDS == 0 { RtlEngine::RustHdl } else { RtlEngine::Compiled };
+        let engine = if round % ROUND_KINDS == 0 { RtlEngine::Reference } else { RtlEngine::Compiled };
         let drive = Drive { gaps, engine };
         let stream = DrawnStream { round, keys: keys.div_ceil(rounds).max(4), drive, poisoned: rng.random() };
         let one = match drawn {

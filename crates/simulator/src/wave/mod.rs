@@ -7,7 +7,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `signals` | the buses of a design, in the order of RustHDL's probe, each with its net and its number |
+//! | `signals` | the buses of a design, in the order of the description, each with its net and its number |
 //! | `actions` | the action of a step in a stage, as an enumeration |
 //! | `layout` | the stages as the save file shows them, which is also the default selection |
 //! | `select` | patterns |

@@ -1,10 +1,9 @@
-//! The signals of a design, in the order in which RustHDL's probe visits them.
+//! The signals of a design, in the order of its description.
 //!
 //! A signal is a name for a net of the design. Recording reads the net; unrecorded signals cost nothing.
 
 use super::NUMBER_SUFFIX;
-use flashd_hwmodel::rtl::{Block, Circuit, Number, Probe, Role, readable};
-use rust_hdl::core::prelude::Atom;
+use flashd_hwmodel::rtl::{Circuit, Number, Role, Visitor, readable};
 use std::collections::HashMap;
 
 /// One bus of the design.
@@ -71,7 +70,7 @@ impl Signal {
 /// Lists the signals of a design that is called `name`.
 pub(super) fn list(name: &str, design: &Circuit) -> Vec<Signal> {
     let mut walk = List { scope: String::new(), numbers: design.numbers(), signals: Vec::new() };
-    design.accept(name, &mut walk);
+    design.visit(name, &mut walk);
     let mut signals = walk.signals;
     for paths in design.weights() {
         let [side, w] = paths.map(|path| signals.iter().position(|signal| signal.below_top() == path));
@@ -105,26 +104,25 @@ struct List {
     signals: Vec<Signal>,
 }
 
-impl Probe for List {
-    fn visit_start_scope(&mut self, name: &str, _node: &dyn Block) {
+impl Visitor for List {
+    fn enter(&mut self, name: &str) {
         if !self.scope.is_empty() {
             self.scope.push('.');
         }
         self.scope += &readable(name);
     }
 
-    fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
+    fn word(&mut self, name: &str, width: u32, net: u32) {
         // A gated clock is an enable in the Verilog.
         if name != "gated" {
             let path = format!("{}.{}", self.scope, readable(name));
-            let (width, net) = (signal.bits() as u32, signal.id() as u32);
             let number = self.numbers.get(&net).filter(|number| width > 1 && **number != Number::Bits);
             let reading = number.map(|&number| Reading::Own(number, width));
             self.signals.push(Signal { path, width, net, reading });
         }
     }
 
-    fn visit_end_scope(&mut self, _name: &str, _node: &dyn Block) {
+    fn leave(&mut self) {
         self.scope.truncate(self.scope.rfind('.').unwrap_or(0));
     }
 }

@@ -208,5 +208,5 @@ pub(super) fn part_name(name: &Name) -> String {
 
 /// The path of a pin of a part.
 fn below(node: &Node, pin: &str) -> String {
-    format!("{}.{pin}", numbered(&node.name, node.index))
+    format!("{}.{pin}", node.label())
 }

@@ -170,19 +170,19 @@ fn a_net_is_written_once() {
 }
 
 #[test]
-fn both_engines_give_the_same_file() {
+fn all_engines_give_the_same_file() {
     for config in
         [CoreConfig::new(Design::FlashD, 16, Format::BF16), CoreConfig::new(Design::Fa2, 5, Format::FP8_E4M3)]
     {
         let (config, w) = workload(config, 2, 9);
-        let files = [RtlEngine::Compiled, RtlEngine::RustHdl].map(|engine| {
+        let files = [RtlEngine::Compiled, RtlEngine::Reference, RtlEngine::RustHdl].map(|engine| {
             let folder = tempfile::tempdir().unwrap();
             let mut all = writers(folder.path(), &config, &options("all"));
             let [vcd, fst] = &mut all;
             run(&config, &w, Drive { gaps: Gaps::Random(1), engine }, &mut [vcd, fst]).unwrap();
             finish(all).map(|path| std::fs::read(path).unwrap())
         });
-        assert!(files[0] == files[1], "{}", config.name());
+        assert!(files[0] == files[1] && files[0] == files[2], "{}", config.name());
     }
 }
 
