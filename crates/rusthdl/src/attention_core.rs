@@ -10,8 +10,8 @@ use rust_hdl::core::ast::{VerilogExpression, VerilogStatement};
 use rust_hdl::prelude::*;
 use std::ops::Range;
 
-/// An attention core: queries and keys of `Q` bits, values and results of `V` bits, elements packed with element 0 lowest. The ports are
-/// those of the core's Verilog, whose manifest describes their timing.
+/// An attention core: queries and keys of `Q` bits, values and results of `V` bits, elements packed with element 0 lowest. The ports have
+/// the names of the Verilog's; the core's manifest describes their timing.
 ///
 /// Cores with masks, biases, partial results or value exponents have more ports and are refused.
 #[derive(LogicBlock)]

@@ -20,7 +20,7 @@ use crate::pin::Pin;
 use connect::{Connections, Source};
 use flashd_hwmodel::rtl::PartPin;
 use flashd_hwmodel::rtl::structure::{Kind, Port, Register, Structure};
-use rust_hdl::prelude::{Atom, AtomKind, Block, Logic, Probe, TimingInfo, Verilog};
+use rust_hdl::prelude::{Atom, AtomKind, Block, Logic, Probe, TimingInfo, Verilog, check_all};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,6 +61,17 @@ impl Part {
     /// `check_all`, after `connect_all`.
     pub fn top(structure: &Arc<Structure>) -> Result<Part, Fault> {
         Part::module("top", structure, &mut Shared::default())
+    }
+
+    /// A design whose blocks are connected, and pass RustHDL's checks.
+    ///
+    /// # Errors
+    /// As [`Part::top`], or if RustHDL's checks refuse the design.
+    pub(crate) fn checked(structure: &Arc<Structure>) -> Result<Part, Fault> {
+        let mut top = Part::top(structure)?;
+        top.connect_all();
+        check_all(&top).map_err(|fault| Fault::Refused(format!("{fault:?}")))?;
+        Ok(top)
     }
 
     fn module(name: &str, structure: &Arc<Structure>, shared: &mut Shared) -> Result<Part, Fault> {

@@ -3,7 +3,7 @@
 use crate::part::Fault;
 use crate::part::Part;
 use flashd_hwmodel::rtl::{Circuit, PortPlace, Visitor};
-use rust_hdl::prelude::{Block, Sim, SimError, Simulation, check_all};
+use rust_hdl::prelude::{Sim, SimError, Simulation};
 use std::ops::Range;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
@@ -51,9 +51,7 @@ impl Simulated {
     /// If the design has no clock.
     pub fn new(circuit: &Circuit) -> Result<Simulated, Fault> {
         let structure = circuit.structure();
-        let mut top = Box::new(Part::top(structure)?);
-        top.connect_all();
-        check_all(&*top).map_err(|fault| Fault::Refused(format!("{fault:?}")))?;
+        let top = Box::new(Part::checked(structure)?);
         let Some(clock) = structure.pins().iter().position(|pin| pin.clock) else {
             panic!("{} has no clock", circuit.name())
         };

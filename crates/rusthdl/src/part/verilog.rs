@@ -7,7 +7,7 @@ use flashd_hwmodel::rtl::structure::Register;
 use flashd_hwmodel::rtl::{Circuit, Leaf, Pins};
 use flashd_hwmodel::vectors;
 use rust_hdl::core::ast::{VerilogExpression, VerilogStatement};
-use rust_hdl::prelude::{Block, Verilog, Wrapper, check_all, generate_verilog};
+use rust_hdl::prelude::{Verilog, Wrapper, generate_verilog};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
@@ -17,9 +17,7 @@ use std::sync::{Arc, OnceLock};
 /// # Errors
 /// If the design is faulty, or RustHDL's checks refuse it.
 pub fn verilog(circuit: &Circuit) -> Result<String, Fault> {
-    let mut top = Part::top(circuit.structure())?;
-    top.connect_all();
-    check_all(&top).map_err(|fault| Fault::Refused(format!("{fault:?}")))?;
+    let top = Part::checked(circuit.structure())?;
     let ports = vectors::ports(circuit);
     let mut text = generate_verilog(&top);
     let _ = writeln!(text, "\nmodule {} (", circuit.name());
@@ -31,11 +29,7 @@ pub fn verilog(circuit: &Circuit) -> Result<String, Fault> {
     let pins = pins.flat_map(|(port, (_, pins))| {
         let top = &top;
         pins.enumerate().map(move |(i, pin)| {
-            let bits = match (port.elements, port.width) {
-                (1, _) => String::new(),
-                (_, 1) => format!("[{i}]"),
-                (_, width) => format!("[{width}*{i} +: {width}]"),
-            };
+            let bits = element(port.width, port.elements, i);
             format!("        .{}({}{bits})", top.pins()[pin].name, port.name)
         })
     });
@@ -47,6 +41,15 @@ pub fn verilog(circuit: &Circuit) -> Result<String, Fault> {
         pins.join(",\n")
     );
     Ok(text)
+}
+
+/// The bits of an element in a packed vector of `count`.
+fn element(width: u32, count: usize, i: usize) -> String {
+    match (count, width) {
+        (1, _) => String::new(),
+        (_, 1) => format!("[{i}]"),
+        _ => format!("[{width}*{i} +: {width}]"),
+    }
 }
 
 /// A name that RustHDL's generator can print: no keyword, and not the `next` that RustHDL takes for the field of a signal.
@@ -119,11 +122,7 @@ fn leaf(leaf: &dyn Leaf) -> String {
         let (words, width) = (elements(pins), pins.width);
         let _ = writeln!(text, "wire {}{};", range(width * words.len() as u32), pins.name);
         for (i, word) in words.iter().enumerate() {
-            let bits = match (words.len(), width) {
-                (1, _) => String::new(),
-                (_, 1) => format!("[{i}]"),
-                _ => format!("[{width}*{i} +: {width}]"),
-            };
+            let bits = element(width, words.len(), i);
             let _ = writeln!(text, "assign {word} = {}{bits};", pins.name);
         }
     }
