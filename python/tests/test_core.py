@@ -13,7 +13,7 @@ from common import CALLS, SEED, program
 
 import flashd
 
-FORMATS = ("bf16", "fp16", "fp8-e4m3", "fp8-e5m2", "fp32", "int8", "int4")
+FORMATS = ("bf16", "fp16", "fp8-e4m3", "fp8-e5m2", "fp32", "int8", "int4", "int16", "int16q8", "int8q4")
 SCALES = ("none", "row", "row-e8m0", "mx", "nvfp4")
 DATAPATHS = [("flash-d", {"update": u}) for u in ("fixed", "ranged", "rounded")] + [("flash-d", {"weight": "paper"})]
 DATAPATHS += [("fa2", {"fa2": name}) for name in (
@@ -322,6 +322,17 @@ class Arrays(unittest.TestCase):
         exact = w / w.sum(-1, keepdims=True) @ v
         o, _ = core.attention_raw(*encodings)
         np.testing.assert_allclose(core.decode("o", o), exact, atol=0.005 * np.abs(v).max())
+
+    def test_fixed_point(self):
+        core = flashd.Core("flash-d", d=8, format="int16q8")
+        self.assertEqual(set(core.formats.values()), {"int16q8"})
+        words = core.encode("k", self.k)
+        units = np.rint(self.k * 256.0)
+        np.testing.assert_array_equal(words.astype(np.uint16).view(np.int16), units)
+        np.testing.assert_array_equal(core.decode("k", words), units / 256)
+        # Half a unit of the operands and of the result, and less for the weights.
+        run = core.run(self.q, self.k, self.v)
+        self.assertTrue((run.mean_error * np.abs(self.v).max() < 1 / 256).all())
 
     def test_encodings_agree_with_ml_dtypes(self):
         import ml_dtypes

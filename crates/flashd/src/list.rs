@@ -1,6 +1,7 @@
 //! `flashd list`.
 
 use crate::cli::ListArgs;
+use crate::cli::named::format_names;
 use crate::output::{Failure, print, print_json, table};
 use flashd_hwmodel::units::FormatUnit;
 use flashd_spec::config::{CoreConfig, DEFAULT_HOLD, Datapath, DatapathKind, Hold, KINDS};
@@ -50,9 +51,9 @@ fn designs() -> Vec<[String; 2]> {
     rows
 }
 
-/// Each format: its name, bits, range, and what becomes of subnormals.
+/// Each format: its name, bits, range, and what becomes of subnormals. Fixed-point numbers of one width share a row.
 pub fn formats() -> impl Iterator<Item = Vec<String>> {
-    Format::named().map(|(name, f)| {
+    let named = Format::named().map(|(name, f)| {
         vec![
             name.to_string(),
             match f.is_integer() {
@@ -67,7 +68,15 @@ pub fn formats() -> impl Iterator<Item = Vec<String>> {
                 Subnormals::Flushed => "flushed to zero".into(),
             },
         ]
-    })
+    });
+    let fixed = Format::FIXED_WIDTHS.map(|width| {
+        let (least, most) = Format::fractions(width).into_inner();
+        let largest = Format::fixed(width, 0).max_finite();
+        let name = format!("int{width}qN");
+        [name, format!("N = {least} to {most}"), format!("{largest} / 2^N"), "1 / 2^N".into(), String::new()]
+            .to_vec()
+    });
+    named.chain(fixed)
 }
 
 /// Integers of a few digits as they are, other numbers with seven.
@@ -87,7 +96,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
         .map(|c| ListedCore { name: c.name(), latency: Numerics::new(&c).latency(), configuration: c })
         .collect();
     if args.json {
-        let formats = Format::named().map(|(name, _)| name).collect();
+        let formats = format_names();
         let units = FormatUnit::ALL.iter().map(|u| u.name()).collect();
         return print_json(&Listing { designs, formats, units, configurations });
     }

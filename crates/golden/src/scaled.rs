@@ -30,6 +30,11 @@ fn elements(rows: &[u64], words: usize, d: usize) -> Vec<u64> {
     rows.chunks(words).flat_map(|row| &row[..d]).copied().collect()
 }
 
+/// An integer, or a fixed-point number in its units.
+fn units(format: Format, bits: u64) -> i32 {
+    (decode(format, bits) * f64::from(format.integer_fraction()).exp2()) as i32
+}
+
 /// The unit for integers, with the keys of one run.
 pub(crate) struct ScaledUnit {
     format: Format,
@@ -62,7 +67,7 @@ impl ScaledUnit {
     pub(crate) fn new(n: &Numerics, d: usize, k: &[u64]) -> Self {
         let words = d + crate::rows::tail_words(n);
         let (most, left) = scaled_right(n);
-        let element = |&bits: &u64| decode(n.formats.k, bits) as i32;
+        let element = |&bits: &u64| units(n.formats.k, bits);
         ScaledUnit {
             format: n.formats.q,
             d,
@@ -78,7 +83,7 @@ impl DotUnit for ScaledUnit {
     fn block<'a>(&'a self, queries: &[u64]) -> Box<dyn BlockDot + 'a> {
         let scales = scales_of(queries, self.words, self.d);
         let elements = elements(queries, self.words, self.d);
-        let queries = transpose(self.d, &elements, |q| decode(self.format, q) as i32);
+        let queries = transpose(self.d, &elements, |q| units(self.format, q));
         Box::new(ScaledBlock { unit: self, queries, scales })
     }
 }

@@ -108,7 +108,7 @@ pub const DEFAULT_SCORE_INTEGER_BITS: u32 = 16;
 /// Fewest and most integer bits of the score.
 pub const SCORE_INTEGER_RANGE: (u32, u32) = (5, 20);
 /// Most bits of the accumulator in fixed-point lanes.
-pub const WIDEST_LANE_SUM: u32 = 30;
+pub const WIDEST_LANE_SUM: u32 = 36;
 /// Most bits of the value in fixed-point lanes.
 pub const WIDEST_LANE_VALUE: u32 = 20;
 /// Most significand bits of the weight in fixed-point lanes.

@@ -10,6 +10,7 @@
 //!  +------+-------------+----------+
 //! ```
 
+mod integers;
 mod names;
 mod operands;
 mod scale;
@@ -33,9 +34,6 @@ pub enum Specials {
     /// Every encoding is a finite number (internal formats).
     None,
 }
-
-/// Fewest and most fraction bits of results that are 8-bit integers in a smaller unit.
-pub const RESULT_FRACTION: (i32, i32) = (1, 12);
 
 /// Treatment of numbers below the smallest normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -97,11 +95,6 @@ impl Format {
         ("fp32", Format::FP32),
     ];
 
-    /// Integers of 8 bits, -127 to 127; -128 counts as -127.
-    pub const INT8: Format = Format::integer(8);
-    /// Integers of 4 bits, -7 to 7; -8 counts as -7.
-    pub const INT4: Format = Format::integer(4);
-
     /// OCP fp6 e3m2, 1-3-2: bias 3, every encoding a finite number, largest 28.
     pub const FP6_E3M2: Format =
         Format { specials: Specials::None, ..Format::ieee(3, 2, Subnormals::Supported) };
@@ -126,9 +119,6 @@ impl Format {
         Format::INT8,
     ];
 
-    /// The named integers.
-    pub const INTEGERS: [(&'static str, Format); 2] = [("int8", Format::INT8), ("int4", Format::INT4)];
-
     /// The names of the floats in [`Format::NAMED`], as messages list them.
     pub fn float_names() -> String {
         Format::NAMED.map(|(name, _)| name).join(", ")
@@ -140,52 +130,22 @@ impl Format {
     }
 
     /// Set if the format is a float of 8 bits or more.
-    pub fn is_wide_float(self) -> bool {
-        self.of_results() == self
+    pub const fn is_wide_float(self) -> bool {
+        !self.is_integer() && self.width() >= 8
     }
 
-    /// Set if results can have this format: a float of 8 bits or more, or 8-bit integers, with or without fraction bits.
-    pub fn is_of_results(self) -> bool {
-        self.is_wide_float() || (self.is_integer() && self.width() == 8)
+    /// Set if results can have this format: floats and integers of 8 bits or more.
+    pub const fn is_of_results(self) -> bool {
+        self.width() >= 8
     }
 
     /// The names of the formats of results, as messages list them.
     pub fn result_names() -> String {
-        let (_, most) = RESULT_FRACTION;
-        format!("{}, int8, or int8q1 to int8q{most} with so many fraction bits", Format::float_names())
-    }
-
-    const fn integer(width: u32) -> Format {
-        Format::fixed(width, 0)
-    }
-
-    /// int8 in units of `2^-fraction`, which results have: `int8q4` has the numbers from -127/16 to 127/16.
-    pub const fn int8_of_fraction(fraction: i32) -> Format {
-        Format::fixed(8, fraction)
-    }
-
-    /// Two's complement of `width` bits in units of `2^-fraction`.
-    const fn fixed(width: u32, fraction: i32) -> Format {
-        let fraction_bits = width - 2;
-        Format {
-            exponent_bits: 1,
-            fraction_bits,
-            bias: 1 - fraction_bits as i32 + fraction,
-            specials: Specials::None,
-            subnormals: Subnormals::Supported,
-            encoding: Encoding::TwosComplement,
-        }
-    }
-
-    /// Set if the numbers are integers, or integers of a unit that is a power of two.
-    #[inline]
-    pub const fn is_integer(&self) -> bool {
-        matches!(self.encoding, Encoding::TwosComplement)
-    }
-
-    /// Fraction bits N of an integer format: its unit is `2^-N`.
-    pub const fn integer_fraction(&self) -> i32 {
-        self.bias - 1 + self.fraction_bits as i32
+        format!(
+            "{}, int8, int16, or {} with so many fraction bits",
+            Format::float_names(),
+            Format::fixed_names()
+        )
     }
 
     /// Exponent and fraction fields of an encoding, without the sign; of an integer, its magnitude.
@@ -274,9 +234,13 @@ impl Format {
         }
     }
 
-    /// Bit pattern of 1.0.
+    /// Bit pattern of 1.0; of fixed-point numbers below 1, of the largest.
     pub const fn one(&self) -> u64 {
-        if self.is_integer() { 1 } else { (self.bias as u64) << self.fraction_bits }
+        match self.is_integer() {
+            true if self.integer_fraction() > self.fraction_bits as i32 => self.max_finite(),
+            true => 1 << self.integer_fraction(),
+            false => (self.bias as u64) << self.fraction_bits,
+        }
     }
 
     /// Set if the encoding is Inf or NaN.
@@ -285,10 +249,15 @@ impl Format {
         self.magnitude(bits) > self.max_finite()
     }
 
-    /// Default format of results for operands in this one: bf16 for integers and for floats below 8 bits, otherwise the same. A mean needs fraction bits that
-    /// those do not have, and an exponent: most means are far below the largest value.
+    /// Default format of results for operands in this one: the same for fixed-point numbers and floats of 8 bits or more, a float for all others. A mean needs
+    /// fraction bits that those do not have, and an exponent: most means are far below the largest value. The float is bf16, and fp16 for int16, whose
+    /// largest number it exceeds.
     pub const fn of_results(self) -> Format {
-        if self.is_integer() || self.width() < 8 { Format::BF16 } else { self }
+        match self.is_wide_float() || self.is_fixed_point() {
+            true => self,
+            false if self.width() > 8 => Format::FP16,
+            false => Format::BF16,
+        }
     }
 
     /// The same exponents and policies with `fraction_bits` bits of fraction, as sign and magnitude.

@@ -385,7 +385,7 @@ fn largest_exponent(format: Format) -> i32 {
     ((format.max_finite() >> format.fraction_bits) & format.exponent_mask()).max(1) as i32
 }
 
-/// Alignment of a scaled score, for queries and keys with scales: returns `(e, left)`. The product of sum and scales, shifted left by `left`, needs a right
+/// Alignment of a scaled score, for integer queries and keys with scales: returns `(e, left)`. The product of sum and scales, shifted left by `left`, needs a right
 /// shift by 0 where the sum of both exponent fields is e. A further left shift saturates, or its operand is zero.
 pub fn scaled_right(n: &Numerics) -> (i32, u32) {
     let scale = Format::BF16;
@@ -393,7 +393,8 @@ pub fn scaled_right(n: &Numerics) -> (i32, u32) {
     let left = (n.score_integer + n.score_fraction + 1).saturating_sub(SCALE_PRODUCT_BITS - 3);
     let unit =
         2 * (scale.bias + scale.fraction_bits as i32) + LOG2E_FRACTION as i32 - SCALE_PRODUCT_DROPPED as i32;
-    (unit - n.score_shift - n.score_fraction as i32 + left as i32, left)
+    let fraction = n.formats.q.integer_fraction() + n.formats.k.integer_fraction();
+    (unit - n.score_shift + fraction - n.score_fraction as i32 + left as i32, left)
 }
 
 /// Format of FLASH-D's `v - o` and `w (v - o)`, [`UPDATE_GUARD_BITS`] finer than v and w.

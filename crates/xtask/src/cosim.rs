@@ -158,6 +158,10 @@ fn in_icarus(long: bool) -> Vec<(DesignSelection, Vec<&'static str>)> {
         to_int8(0, partial(flash_d(5, Format::INT8))),
         to_int8(4, fa2(5, Format::INT4)),
         to_int8(2, fa2(6, Format::FP8_E4M3)),
+        flash_d(5, Format::fixed(16, 8)),
+        masked(fa2(6, Format::fixed(16, 8))),
+        partial(flash_d(4, Format::INT16)),
+        biased(partial(fa2(4, Format::fixed(8, 4)))),
     ]);
     all.extend(cores.into_iter().map(|core| (DesignSelection::core(core), vec![])));
     let machines = arrays_and_split_keys().into_iter();

@@ -45,9 +45,9 @@ pub fn capped(core: CoreConfig) -> CoreConfig {
     CoreConfig { softcap: Some(50.0), ..core }
 }
 
-/// The core with results that are integers of this many fraction bits.
+/// The core with results that are 8-bit integers of this many fraction bits.
 pub fn to_int8(fraction: i32, core: CoreConfig) -> CoreConfig {
-    let formats = Formats { o: Format::int8_of_fraction(fraction), ..core.formats() };
+    let formats = Formats { o: Format::fixed(8, fraction), ..core.formats() };
     core.with_formats(formats)
 }
 
@@ -93,6 +93,10 @@ pub fn linted() -> Vec<DesignSelection> {
         [flash_d(D, Format::BF16), flash_d(D, Format::INT8), fa2(D, Format::BF16), fa2(D, Format::INT8)];
     all.extend(results.map(|core| DesignSelection::core(to_int8(0, core))));
     all.push(DesignSelection::core(to_int8(4, datapath(FlashDVariant::Fixed, D, FORMAT))));
+    let sixteen_bits = [Format::fixed(16, 8), Format::INT16].into_iter();
+    all.extend(
+        sixteen_bits.flat_map(|format| [flash_d(D, format), fa2(D, format)]).map(DesignSelection::core),
+    );
     all.push(DesignSelection::core(capped(flash_d(D, FORMAT))));
     all.push(DesignSelection::core(capped(biased(fa2(D, FORMAT)))));
     all.push(DesignSelection::around(biased(fa2(D, FORMAT)), Surroundings::array(2)));

@@ -5,6 +5,7 @@ use clap::{Arg, Command, Error};
 use flashd_hwmodel::units::FormatUnit;
 use flashd_spec::format::Format;
 use std::ffi::OsStr;
+use std::sync::LazyLock;
 
 /// Parses by a function, and lists the names that it takes.
 #[derive(Clone)]
@@ -29,8 +30,11 @@ where
     }
 }
 
-fn format_names() -> Vec<&'static str> {
-    Format::named().map(|(name, _)| name).collect()
+/// The names of all formats, fixed-point numbers last.
+pub fn format_names() -> Vec<&'static str> {
+    static FIXED: LazyLock<Vec<String>> =
+        LazyLock::new(|| Format::fixed_points().map(|format| format.to_string()).collect());
+    Format::named().map(|(name, _)| name).chain(FIXED.iter().map(String::as_str)).collect()
 }
 
 fn float_names() -> Vec<&'static str> {

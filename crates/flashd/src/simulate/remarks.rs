@@ -5,7 +5,7 @@ use crate::output::{SCORE_OPTIONS, percent, table, warn};
 use flashd_golden::QueryResult;
 use flashd_simulator::{Accuracy, ExactResults, Prepared, SaturatedScores};
 use flashd_spec::config::{CoreConfig, too_long};
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 use flashd_workload::channel_limit;
 use serde::Serialize;
 
@@ -53,10 +53,11 @@ impl Remarks {
         results: &[QueryResult],
     ) -> Remarks {
         let count = |has: fn(&QueryResult) -> bool| results.iter().filter(|result| has(result)).count();
-        let o = core.formats().o;
+        let Formats { v, o, .. } = core.formats();
         let at_limit = |&&bits: &&u64| o.magnitude(bits) == o.max_finite();
-        let can_saturate =
-            channel_limit(core.encodings()).is_some_and(|limit| limit > o.value(o.max_finite()));
+        let largest = |format: Format| format.value(format.max_finite());
+        let of_values = channel_limit(core.encodings()).or(v.is_fixed_point().then(|| largest(v)));
+        let can_saturate = of_values.is_some_and(|limit| limit > largest(o));
         let saturated_scores = prepared.saturated_scores(results);
         if let Some(scores) = saturated_scores {
             warn(&scores.warning(SCORE_OPTIONS));

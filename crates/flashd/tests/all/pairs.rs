@@ -12,7 +12,7 @@ fn values(option: &CoreOption) -> Vec<String> {
     let values: &[&str] = match option.field {
         "d" | "dk" | "dv" => &["2", "5", "576"],
         "format" | "q_format" | "k_format" | "v_format" | "o_format" => {
-            &Format::named().map(|(name, _)| name).collect::<Vec<_>>()
+            &Format::named().map(|(name, _)| name).chain(["int8q4", "int16q8"]).collect::<Vec<_>>()
         }
         "lane" => &["18,14,9", "28,20,3", "8,4,12"],
         "value_stage" => &["true", "false"],

@@ -48,7 +48,7 @@ impl RangedSums {
         // A product has one integer bit.
         let left = (fraction + 2).saturating_sub(p + factor);
         let fits = bits < 32 && p + factor < 30 && fraction < 30;
-        fits.then_some(RangedSums {
+        fits.then(|| RangedSums {
             place: p as i32 - fraction as i32,
             farthest_left: left as i32,
             above: 32 - bits,

@@ -128,6 +128,8 @@ pub fn fixed_to_integer<W: Word>(from: Format, o: &W, to: Format) -> W {
     let placed = o.append_zeros((2 - place).max(0) as u32);
     let word = match place - 2 {
         dropped if dropped > 0 => {
+            // A result in large units may lie wholly above the accumulator.
+            let placed = placed.sext(placed.width().max(dropped as u32 + 3));
             let sticky = placed.slice(0, dropped as u32 + 1).any();
             placed.drop_low(dropped as u32 + 1).concat(&sticky).named("with_sticky")
         }

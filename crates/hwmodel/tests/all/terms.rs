@@ -27,6 +27,7 @@ fn numerics(q: Format, k: Format, d: usize, shift: Option<i32>, integer: u32) ->
         CoreConfig::new(Design::FlashD, d, q).with_formats(Formats { q, k, v: q, o: q.of_results() });
     let config =
         CoreConfig { score_shift: shift, score_integer_bits: integer, scales: Some(Scale::None), ..config };
+    config.validate().unwrap();
     Arc::new(Numerics::new(&config))
 }
 
@@ -83,7 +84,9 @@ fn every_pair_of_8_bits() {
 
 #[test]
 fn narrow_formats() {
-    for format in [Format::FP6_E3M2, Format::FP6_E2M3, Format::FP4_E2M1, Format::INT8, Format::INT4] {
+    let fixed = Format::fixed_points().filter(|format| format.width() == 8);
+    let named = [Format::FP6_E3M2, Format::FP6_E2M3, Format::FP4_E2M1, Format::INT8, Format::INT4];
+    for format in named.into_iter().chain(fixed) {
         for shift in [None, Some(0), Some(-20), Some(14), Some(30)] {
             let n = numerics(format, format, 16, shift, 16);
             let all = 1 << format.width();
@@ -102,7 +105,8 @@ fn random_pairs() {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         state >> 16
     };
-    let formats = [Format::BF16, Format::FP16, Format::FP32, Format::FP8_E4M3];
+    let formats =
+        [Format::BF16, Format::FP16, Format::FP32, Format::FP8_E4M3, Format::INT16, Format::fixed(16, 8)];
     for (q, k) in formats.into_iter().flat_map(|q| formats.map(|k| (q, k))) {
         for (shift, integer) in [(None, 16), (Some(0), 9), (Some(-7), 20), (Some(20), 12), (Some(45), 5)] {
             let n = numerics(q, k, 64, shift, integer);
@@ -112,7 +116,7 @@ fn random_pairs() {
                 // Two of three near the exponents from which on products are too large, or near zero.
                 let exponent = match random() % 3 {
                     0 => return bits,
-                    1 => format.bias as u64 + random() % 12,
+                    1 => (format.bias + (random() % 12) as i32).max(0) as u64,
                     _ => random() % 3,
                 };
                 rest | exponent.min(format.exponent_mask()) << format.fraction_bits
@@ -123,6 +127,35 @@ fn random_pairs() {
             }
         }
     }
+}
+
+/// Products of 16-bit integers at the ends of their range: the largest, the lowest encoding, and powers of two.
+#[test]
+fn corners_of_16_bits() {
+    let corners: Vec<u64> =
+        (0..16).flat_map(|bit| [1u64 << bit, (1 << bit) - 1, 0xffff & !(1 << bit)]).collect();
+    let formats = [Format::INT16, Format::fixed(16, 8), Format::fixed(16, 15), Format::fixed(16, 20)];
+    for (q, k) in formats.into_iter().flat_map(|q| formats.map(|k| (q, k))) {
+        for (shift, integer) in [(None, 16), (Some(0), 9), (Some(-24), 20), (Some(12), 5), (Some(16), 20)] {
+            let n = numerics(q, k, 576, shift, integer);
+            for (&a, &b) in corners.iter().flat_map(|a| corners.iter().map(move |b| (a, b))) {
+                check(&n, a, b);
+            }
+        }
+    }
+}
+
+/// A shift that makes terms wider than a word of the models is refused with the largest one.
+#[test]
+fn a_shift_beyond_the_terms_is_refused() {
+    let config = CoreConfig::new(Design::FlashD, 576, Format::INT16);
+    let scales = Some(Scale::None);
+    let config = CoreConfig { score_shift: Some(17), score_integer_bits: 20, scales, ..config };
+    let error = config.validate().unwrap_err().by_flag();
+    assert_eq!(
+        error,
+        "--score-shift: 17 with products of int16 and int16 is more than 16, the most whose terms fit 64 bits"
+    );
 }
 
 #[test]

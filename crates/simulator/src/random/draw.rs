@@ -9,7 +9,7 @@ use flashd_spec::config::{
     QUERIES_RANGE, SCORE_INTEGER_RANGE, SCORE_SHIFT_RANGE, Scale, SplitConfig, VALUE_LATENCY_RANGE, Values,
     WEIGHT_BITS_RANGE, WIDEST_LANE_SUM, WIDEST_LANE_VALUE, WIDEST_LANE_WEIGHT, WrapperConfig,
 };
-use flashd_spec::format::{Format, Formats, RESULT_FRACTION};
+use flashd_spec::format::{Format, Formats};
 use flashd_spec::machine::Machine;
 use flashd_spec::numerics::SCORE_BITS;
 use rand::RngExt;
@@ -175,21 +175,15 @@ fn mixed(rng: &mut ChaCha8Rng, core: &CoreConfig, most: usize) -> CoreConfig {
     let mut other = |n, of: Format| seldom(rng, n, any_format).unwrap_or(of);
     let Formats { q, k, v, o } = core.formats();
     let (k, v) = (other(2, k), other(2, v));
-    let formats = Formats { q, k, v, o: seldom(rng, 2, any_result).unwrap_or(o) };
+    let formats = Formats { q, k, v, o: seldom(rng, 2, any_format).unwrap_or(o) };
     let dv = seldom(rng, 2, |rng| rng.random_range(D_RANGE.0..=most)).unwrap_or(core.d);
     core.clone().with_lengths(Lengths { k: core.d, v: dv }).with_formats(formats)
 }
 
 fn any_format(rng: &mut ChaCha8Rng) -> Format {
-    any(rng, &Format::named().collect::<Vec<_>>()).1
-}
-
-/// Any format, or an integer of a small unit, which only results have.
-fn any_result(rng: &mut ChaCha8Rng) -> Format {
-    let (least, most) = RESULT_FRACTION;
     match rng.random_range(0..4) {
-        0 => Format::int8_of_fraction(rng.random_range(least..=most)),
-        _ => any_format(rng),
+        0 => any(rng, &Format::fixed_points().collect::<Vec<_>>()),
+        _ => any(rng, &Format::named().collect::<Vec<_>>()).1,
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) fn with_exponent(format: Format, exponent: u64, rng: &mut ChaCha8Rng)
 
 /// What numbers around one are multiplied by so that a format has places for them.
 pub(super) fn fill(format: Format) -> f64 {
-    if format.is_integer() { format.max_finite() as f64 / 4.0 } else { 1.0 }
+    if format.is_integer() { format.value(format.max_finite()) / 4.0 } else { 1.0 }
 }
 
 /// A number as the format has it.

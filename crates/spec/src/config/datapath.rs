@@ -1,7 +1,7 @@
 //! The datapaths, one row each. Every difference between them is a column here, or in the tables that hardware, model and waves index by [`Datapath`].
 
 use super::{Design, LaneBits, Update, WIDEST_LANE_SUM, WIDEST_LANE_VALUE, WIDEST_LANE_WEIGHT, WeightUnit};
-use crate::format::{Encodings, Formats};
+use crate::format::{Encodings, Format, Formats};
 use serde::{Deserialize, Serialize};
 
 /// A datapath: a recurrence with the arithmetic of its state and of its lanes.
@@ -183,29 +183,36 @@ fn flash_d_lane(formats: Formats, key_bits: u32) -> LaneBits {
     // Few integers do not average the roundings of their weights.
     let finer_weight = u32::from(!integers || g < 7);
     LaneBits {
-        o: (g.max(7) + p + 2 + long - coarser_sum).clamp(12, WIDEST_LANE_SUM),
+        o: (g.max(7) + p + 2 + long - coarser_sum).clamp(12, widest_shipped_sum(formats)),
         v: ((p + g.div_ceil(2)).saturating_sub(4).max(p + 4) - coarser_value).clamp(6, WIDEST_LANE_VALUE),
         w: (p + finer_weight).clamp(3, WIDEST_LANE_WEIGHT),
     }
+}
+
+/// Most bits of the accumulator of shipped lanes. Floats keep the bits with which their errors and areas were measured; a last place of
+/// fixed point stays right at every length only with more.
+fn widest_shipped_sum(formats: Formats) -> u32 {
+    if formats.v.is_fixed_point() { WIDEST_LANE_SUM } else { 30 }
 }
 
 /// Widths of the lanes that are relative to one exponent: values of floats are smaller in most channels.
 fn flash_d_fixed_lane(formats: Formats, key_bits: u32) -> LaneBits {
     let LaneBits { o, v, w } = flash_d_lane(formats, key_bits);
     let more = u32::from(!ships_fixed(formats));
-    LaneBits { o: (o + more).min(WIDEST_LANE_SUM), v: (v + more).min(WIDEST_LANE_VALUE), w }
+    LaneBits { o: (o + more).min(widest_shipped_sum(formats)), v: (v + more).min(WIDEST_LANE_VALUE), w }
 }
 
 /// Widths of FA2's fixed-point lanes: each of N addends is rounded once, so O has the bits of N below the result's. FA2 uses v as it is, and an exponential with
 /// the result's precision.
 fn fa2_lane(formats: Formats, key_bits: u32) -> LaneBits {
     let p = formats.lane_precision();
-    // Rounding the values to integers dominates.
-    let of_sum = if ships_fixed(formats) { p - 2 } else { p };
+    // Rounding the values to integers dominates, unless they have a binary point: then values of one size would all round the same way.
+    let rounded = ships_fixed(formats) && !formats.v.is_fixed_point();
+    let of_sum = if rounded { p - 2 } else { p };
     // Few values of few bits do not average their roundings.
     let of_sum = if key_bits < 12 { of_sum.max(5) } else { of_sum };
     LaneBits {
-        o: (key_bits.max(7) + of_sum + 1 + u32::from(key_bits > 16)).clamp(12, WIDEST_LANE_SUM),
+        o: (key_bits.max(7) + of_sum + 1 + u32::from(key_bits > 16)).clamp(12, widest_shipped_sum(formats)),
         v: (p + 6).min(WIDEST_LANE_VALUE),
         w: p.clamp(3, WIDEST_LANE_WEIGHT),
     }
@@ -214,17 +221,22 @@ fn fa2_lane(formats: Formats, key_bits: u32) -> LaneBits {
 /// Widths of FA2's lanes that are relative to one exponent: values of floats are smaller in most channels.
 fn fa2_fixed_lane(formats: Formats, key_bits: u32) -> LaneBits {
     let lane = fa2_lane(formats, key_bits);
-    LaneBits { o: (lane.o + u32::from(!ships_fixed(formats))).min(WIDEST_LANE_SUM), ..lane }
+    LaneBits { o: (lane.o + u32::from(!ships_fixed(formats))).min(widest_shipped_sum(formats)), ..lane }
+}
+
+/// Fixed-point lanes keep the numbers of the format: integers, which have one last place, and floats of no more bits than a weight.
+fn fits_fixed(format: Format) -> bool {
+    format.is_integer() || format.precision() <= WIDEST_LANE_WEIGHT
 }
 
 /// Integers whose results fit fixed-point lanes: fixed point without an exponent ships.
 fn ships_fixed(formats: Formats) -> bool {
-    formats.v.is_integer() && formats.lane_precision() <= WIDEST_LANE_WEIGHT
+    formats.v.is_integer() && fits_fixed(formats.o)
 }
 
 /// Floats whose results fit fixed-point lanes: fixed point with an exponent for each lane ships.
 fn ships_ranged(formats: Formats) -> bool {
-    formats.lane_precision() <= WIDEST_LANE_WEIGHT && !formats.v.is_integer()
+    !formats.v.is_integer() && fits_fixed(formats.v) && fits_fixed(formats.o)
 }
 
 /// Everything else.

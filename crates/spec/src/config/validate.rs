@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::number::short;
-use crate::numerics::{BudgetNumerics, SCORE_BITS};
+use crate::numerics::{BudgetNumerics, Numerics, SCORE_BITS};
+
+/// Bits of a word of the models.
+const WORD_BITS: u32 = 64;
 
 /// An error of a configuration, with the allowed values.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -56,7 +59,25 @@ impl CoreConfig {
         self.validate_lane()?;
         self.validate_partial()?;
         self.validate_precision()?;
-        self.validate_hold()
+        self.validate_hold()?;
+        self.validate_term()
+    }
+
+    /// Checks that a term of the fused dot product, with the bits above it that show an overflow, fits a word of the models.
+    fn validate_term(&self) -> Result<(), ConfigError> {
+        let bits = |shift: i32| {
+            let n = Numerics::new(&CoreConfig { score_shift: Some(shift), ..self.clone() });
+            n.term_bits() + n.term_spare()
+        };
+        let shift = self.score_shift();
+        require(self.follows_the_paper() || bits(shift) <= WORD_BITS, "score_shift", || {
+            let most =
+                (SCORE_SHIFT_RANGE.0..shift).rev().find(|&shift| bits(shift) <= WORD_BITS).unwrap_or(0);
+            let Formats { q, k, .. } = self.formats();
+            format!(
+                "{shift} with products of {q} and {k} is more than {most}, the most whose terms fit {WORD_BITS} bits"
+            )
+        })
     }
 
     /// Checks that the datapath has the hold rule and that its number is in range.
@@ -97,13 +118,6 @@ impl CoreConfig {
         })?;
         const FIELDS: [&str; 4] = ["format", "k_format", "v_format", "o_format"];
         let by_field = || FIELDS.into_iter().zip(formats.by_operand());
-        let small_unit = |format: Format| format.is_integer() && format.integer_fraction() != 0;
-        let operand = by_field().find(|(field, (_, format))| *field != "o_format" && small_unit(*format));
-        if let Some((field, (_, format))) = operand {
-            return require(false, field, || {
-                format!("{format} is for results (--o-format): integers of other operands are int8 and int4")
-            });
-        }
         let narrow = by_field().find(|(_, (_, format))| !format.is_wide_float());
         if let Some((field, (operand, format))) = narrow {
             let refused = |option: &str, word: &str, why: &str| {

@@ -1,10 +1,10 @@
 //! Names of formats: this project's, and aliases from PyTorch, ml_dtypes for NumPy, and papers.
 
-use super::{Format, RESULT_FRACTION, Scale};
+use super::{Format, Scale};
 use std::str::FromStr;
 
 /// Aliases, each with this project's name. Case does not matter, and `_` equals `-`.
-pub const FORMAT_ALIASES: [(&str, &str); 31] = [
+pub const FORMAT_ALIASES: [(&str, &str); 32] = [
     ("bfloat16", "bf16"),
     ("fp8", "fp8-e4m3"),
     ("float8", "fp8-e4m3"),
@@ -24,6 +24,7 @@ pub const FORMAT_ALIASES: [(&str, &str); 31] = [
     ("float", "fp32"),
     ("single", "fp32"),
     ("float32", "fp32"),
+    ("i16", "int16"),
     ("i8", "int8"),
     ("i4", "int4"),
     ("e3m2", "fp6-e3m2"),
@@ -80,7 +81,7 @@ fn advice(name: &str) -> String {
         }
         None => {
             let names: Vec<&str> = Format::named().map(|(name, _)| name).collect();
-            format!("known formats are {}", names.join(", "))
+            format!("known formats are {}, and {} in units of 2^-N", names.join(", "), Format::fixed_names())
         }
     }
 }
@@ -90,8 +91,7 @@ impl FromStr for Format {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let name = normal(text);
         let name = FORMAT_ALIASES.iter().find(|(alias, _)| *alias == name).map_or(&*name, |(_, name)| name);
-        let (least, most) = RESULT_FRACTION;
-        let fixed = (least..=most).map(Format::int8_of_fraction).map(|f| (f.to_string(), f));
+        let fixed = Format::fixed_points().map(|f| (f.to_string(), f));
         Format::named()
             .map(|(name, f)| (name.to_string(), f))
             .chain(fixed)

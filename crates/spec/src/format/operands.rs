@@ -50,7 +50,7 @@ impl Formats {
     /// The exponents of float lanes: o's if they hold every v, else v's. Results that are integers have bf16's for this: a sum of many
     /// values is beyond the largest integer.
     pub fn lane_exponents(&self) -> Format {
-        let results = self.o.of_results();
+        let results = if self.o.is_wide_float() { self.o } else { Format::BF16 };
         if results.with_fraction(results.fraction_bits.max(self.v.fraction_bits)).holds(self.v) {
             results
         } else {
@@ -58,9 +58,11 @@ impl Formats {
         }
     }
 
-    /// Default scales: a bf16 scale per row for queries and keys that are integers.
+    /// Default scales: a bf16 scale per row for queries and keys that are integers without a binary point.
     pub fn scales(&self) -> Scales {
-        let of = |format: Format| if format.is_integer() { Scale::Row } else { Scale::None };
+        let of = |format: Format| {
+            if format.is_integer() && !format.is_fixed_point() { Scale::Row } else { Scale::None }
+        };
         Scales { q: of(self.q), k: of(self.k), v: Scale::None }
     }
 
@@ -79,6 +81,10 @@ pub struct Encodings {
     /// Their scales.
     pub scales: Scales,
 }
+
+/// Most bits of the product of two magnitudes that a dot product adds exactly before a scale multiplies it. The product of sum and scale in the score's
+/// places is then a word of 64 bits.
+const EXACT_PRODUCT_BITS: u32 = 2 * Format::INT8.precision();
 
 /// Words per vector on the ports: elements, then scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -114,12 +120,14 @@ impl<F: Into<Formats>> From<F> for Encodings {
 }
 
 impl Encodings {
-    /// Set if the dot product is an exact integer that the row scales multiply at the end: integers q and k, scaled, and not by block.
+    /// Set if the dot product is an exact integer that the row scales multiply at the end: integers q and k whose
+    /// products have at most 14 bits, scaled, and not by block.
     pub fn is_exact(&self) -> bool {
         let Scales { q, k, .. } = self.scales;
         let integers = self.formats.q.is_integer() && self.formats.k.is_integer();
         let any = q != Scale::None || k != Scale::None;
-        integers && any && ![q, k].into_iter().any(Scale::is_of_blocks)
+        let short = self.formats.q.precision() + self.formats.k.precision() <= EXACT_PRODUCT_BITS;
+        integers && short && any && ![q, k].into_iter().any(Scale::is_of_blocks)
     }
 
     /// Set if the significands of bf16 scales multiply the natural score: a row scale where the dot product is not exact.

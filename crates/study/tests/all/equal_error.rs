@@ -7,7 +7,8 @@ use flashd_study::parts::KeyParts;
 use flashd_workload::synthetic::{ScoreKind, ValueKind};
 
 /// The formats that the rule covers. Tables of 16 segments are too coarse for results in fp32.
-const FORMATS: [Format; 5] = [Format::BF16, Format::FP8_E4M3, Format::FP8_E5M2, Format::FP16, Format::INT8];
+const FORMATS: [Format; 6] =
+    [Format::BF16, Format::FP8_E4M3, Format::FP8_E5M2, Format::FP16, Format::INT8, Format::fixed(16, 8)];
 
 /// Cores of one encoding on heads of `max_keys` keys.
 fn judged(cores: &[CoreConfig], kinds: &[DataKind], parts: KeyParts, draws: usize) -> Vec<(Judged, String)> {
@@ -113,9 +114,11 @@ fn every_datapath_holds() {
 fn values_of_one_size_hold() {
     let kinds = [ScoreKind::Equal, ScoreKind::Gaussian(1.0)]
         .map(|scores| DataKind { scores, values: ValueKind::Constant });
-    for format in FORMATS {
+    for (format, max_keys) in
+        FORMATS.into_iter().chain([Format::fixed(8, 4)]).flat_map(|f| [(f, 256), (f, 4096)])
+    {
         let variants = CoreConfig::variants(16, format).into_iter().filter(in_scope);
-        let cores: Vec<_> = variants.map(|core| CoreConfig { max_keys: 4096, ..core }).collect();
+        let cores: Vec<_> = variants.map(|core| CoreConfig { max_keys, ..core }).collect();
         for (judged, text) in judged(&cores, &kinds, KeyParts::Whole, 1) {
             assert!(judged.worst_mean <= RULE.each_mean && judged.worst_max <= RULE.each_max, "{text}");
         }

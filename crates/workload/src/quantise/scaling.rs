@@ -194,24 +194,25 @@ impl Scaling {
 }
 
 /// The largest number that a tensor of a format and scales can have before something saturates, where it needs a power of two of its own:
-/// numbers of a narrow range without scales, and with scales whose range is narrow.
+/// numbers of a narrow range without scales, and with scales whose range is narrow. Fixed-point numbers have the tensor's unit and stay as they are.
 pub(super) fn range_of(format: Format, scale: Scale) -> Option<f64> {
     let largest = |format: Format| format.value(format.max_finite());
     match scale {
-        Scale::None => is_narrow(format).then(|| largest(format)),
+        Scale::None => (is_narrow(format) && !format.is_fixed_point()).then(|| largest(format)),
         Scale::Row | Scale::RowE8m0 | Scale::Mx => None,
         Scale::Nvfp4 => Some(largest(format) * largest(Format::FP8_E4M3)),
     }
 }
 
 /// The number that the largest magnitude of each channel of V becomes, where the host scales channels: the largest integer for integers without
-/// scales of their own, and no more than the largest result where results are integers. A result is a mean of values, so it stays below.
+/// scales of their own, and no more than the largest result where results are integers. A result is a mean of values, so it stays below. Fixed-point values
+/// stay as they are.
 pub fn channel_limit(encodings: Encodings) -> Option<f64> {
     let Encodings { formats, scales } = encodings;
     let largest = |format: Format| format.value(format.max_finite());
     let alone = scales.v == Scale::None;
     match (formats.v.is_integer() && alone, formats.o.is_integer()) {
-        (true, _) => Some(largest(formats.v)),
+        (true, _) => (!formats.v.is_fixed_point()).then(|| largest(formats.v)),
         (false, true) if alone => Some(largest(formats.o).min(largest(formats.v))),
         (false, true) => Some(largest(formats.o)),
         (false, false) => None,
@@ -238,11 +239,11 @@ const V_HEADROOM: i32 = 10;
 pub fn v_candidates(max_abs_v: f64, encodings: impl Into<Encodings>) -> Vec<i32> {
     let encodings = encodings.into();
     let Encodings { formats: Formats { v, o, .. }, scales } = encodings;
-    // A result is at most the largest value: both have to fit. Where channels have scales, these see to it.
-    let channels = channel_limit(encodings).is_some();
+    // A result is at most the largest value: both have to fit. Where channels have scales or values a unit, these see to it.
+    let own = channel_limit(encodings).is_some() || v.is_fixed_point();
     let ranges = [range_of(v, scales.v), range_of(o, Scale::None)].into_iter().flatten();
     let filling = ranges.map(|largest| filling_exponent(max_abs_v, largest)).min();
-    let Some(filling) = filling.filter(|_| max_abs_v != 0.0 && !channels) else {
+    let Some(filling) = filling.filter(|_| max_abs_v != 0.0 && !own) else {
         return vec![0];
     };
     (filling - V_HEADROOM..=filling).rev().collect()

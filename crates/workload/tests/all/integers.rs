@@ -1,10 +1,11 @@
 //! Integers: their encodings and values, and the scales of rows and channels.
 
 use flashd_spec::bits::packed;
-use flashd_spec::format::{Encodings, Format, Scale, Scales};
+use flashd_spec::format::{Encodings, Format, Formats, Scale, Scales};
 use flashd_workload::synthetic::attention_like;
 use flashd_workload::{
-    Attention, Quantised, RowEncoding, ScaleRule, Scaling, ScoreScale, quantise, round_to,
+    Attention, Quantised, RowEncoding, ScaleRule, Scaling, ScoreScale, TensorScale, choose_scaling, quantise,
+    round_to, round_value,
 };
 
 /// Two's complement, read plainly; the lowest counts as the one above it.
@@ -31,6 +32,55 @@ fn every_encoding_is_its_integer() {
         assert_eq!(format.value(round_to(format, -1e30)), -(format.max_finite() as f64));
         assert_eq!(round_to(format, f64::NAN), 0);
         assert_eq!(round_to(format, -0.2), 0);
+    }
+}
+
+/// Every fixed-point number, and numbers between any two of them, against the definition in whole units.
+#[test]
+fn every_fixed_point_number_is_rounded_to_its_units() {
+    for format in Format::fixed_points() {
+        let (width, one) = (format.width(), f64::from(1u32 << format.integer_fraction()));
+        let most = (1i64 << (width - 1)) - 1;
+        let word = |units: i64| units.clamp(-most, most) as u64 & ((1 << width) - 1);
+        for bits in 0..1u64 << width {
+            let units = plain(bits, width) as i64;
+            assert_eq!(format.value(bits) * one, units as f64, "{format}: {bits:#x}");
+            let even = units + (units & 1);
+            for (quarters, nearest) in [(0, units), (1, units), (2, even), (3, units + 1)] {
+                let x = (units as f64 + f64::from(quarters) / 4.0) / one;
+                assert_eq!(round_to(format, x), word(nearest), "{format}: {x}");
+                let value = word(nearest);
+                assert_eq!(round_value(format, x), format.value(value), "{format}: {x}");
+                let (words, saturated) =
+                    RowEncoding { format, scale: Scale::None, rule: ScaleRule::default() }.encode(&[x]);
+                assert_eq!((words, saturated), (vec![value], usize::from(nearest > most)), "{format}: {x}");
+            }
+        }
+        for (x, bits) in [(f64::NAN, 0), (1e30, word(most)), (-1e30, word(-most)), (-1e-9, 0)] {
+            assert_eq!(round_to(format, x), bits, "{format}: {x}");
+        }
+    }
+}
+
+/// Tensors in a fixed-point format keep their units: no power of two, and no scale of rows or channels.
+#[test]
+fn fixed_point_tensors_are_rounded_as_they_are() {
+    let mut head: Attention = attention_like(5, 7, 30, 16);
+    head.v[3] = 1000.0;
+    let q8_8 = Format::fixed(16, 8);
+    for formats in [q8_8.into(), Formats { o: Format::FP16, ..q8_8.into() }] {
+        let scaling = choose_scaling(formats, &head, ScoreScale::Auto, TensorScale::Auto).unwrap();
+        assert_eq!(
+            (scaling.q_exponent, scaling.k_exponent, scaling.v_exponent, scaling.q_factor),
+            (0, 0, 0, 1.0)
+        );
+        let rounded = quantise(formats, scaling, &head);
+        assert_eq!((rounded.q.len(), rounded.saturated), (7 * 16, [0, 0, 1]));
+        assert_eq!(rounded.v[3], 0x7fff);
+        for (&bits, &x) in rounded.k.iter().zip(&head.k) {
+            assert_eq!(bits, (f64::from(x) * 256.0).round_ties_even() as i64 as u64 & 0xffff);
+        }
+        assert_eq!(rounded.result(2, formats.o.one()), 1.0);
     }
 }
 

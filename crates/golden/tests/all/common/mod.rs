@@ -27,7 +27,7 @@ impl Dyadic {
             let half = 1i128 << (format.width() - 1);
             let value = if bits as i128 >= half { bits as i128 - 2 * half } else { bits as i128 };
             // The lowest number of two's complement counts as the one above it.
-            return Dyadic { mantissa: value.max(1 - half), exponent: 0 };
+            return Dyadic { mantissa: value.max(1 - half), exponent: -format.integer_fraction() };
         }
         let magnitude = bits & (format.sign_bit() - 1);
         let exponent = (magnitude >> format.fraction_bits) as i32;

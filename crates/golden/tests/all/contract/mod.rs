@@ -173,12 +173,12 @@ fn check_mixed(seed: u64, rounds: u64) {
     let cases: Vec<_> = (0..rounds).flat_map(|round| variants(2, Format::BF16).map(|c| (round, c))).collect();
     cases.into_par_iter().enumerate().for_each(|(case, (round, mut config))| {
         let mut rng = rng(seed + case as u64);
-        let all: Vec<Format> = Format::named().map(|(_, format)| format).collect();
-        // Results can also be integers of a smaller unit.
-        let small_units = [1, 4, 11].map(Format::int8_of_fraction);
-        let of_results: Vec<Format> = all.iter().copied().chain(small_units).collect();
-        let mut any = |of: &[Format]| of[rng.random_range(0..of.len())];
-        let formats = Formats { q: any(&all), k: any(&all), v: any(&all), o: any(&of_results) };
+        let named = Format::named().map(|(_, format)| format);
+        let fixed = [(8, 1), (8, 4), (8, 11), (16, 3), (16, 8), (16, 17)];
+        let fixed = fixed.map(|(width, fraction)| Format::fixed(width, fraction));
+        let all: Vec<Format> = named.chain(fixed).collect();
+        let mut any = || all[rng.random_range(0..all.len())];
+        let formats = Formats { q: any(), k: any(), v: any(), o: any() };
         // Queries and keys of one integer format, which have scales.
         let formats = match case % 3 {
             0 => Formats { q: Format::INT8, k: Format::INT8, ..formats },

@@ -172,7 +172,8 @@ impl Scalar<'_> {
         let dot: i128 = q[..d].iter().zip(&k[..d]).map(|(&q, &k)| number(f.q, q) * number(f.k, k)).sum();
         let (multiplier, exponent) = self.multiplier(q, k);
         let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
-        let exponent = exponent + self.n.score_shift + self.score_fraction() as i32;
+        let unit = f.q.integer_fraction() + f.k.integer_fraction();
+        let exponent = exponent - unit + self.n.score_shift + self.score_fraction() as i32;
         // With a left shift of 60 everything but zero saturates.
         within(round_half_up(dot * multiplier, -exponent.min(60)), limit)
     }

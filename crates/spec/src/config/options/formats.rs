@@ -42,9 +42,10 @@ fn other(c: &CoreConfig, of: fn(Formats) -> Format) -> Value {
 pub(super) static FORMAT: CoreOption = CoreOption {
     field: "format",
     value_name: "FORMAT",
-    help: "Number format of queries, keys, values and results: bf16, fp8-e4m3, fp8-e5m2, fp16 or fp32, or int8, int4, \
-           fp6-e3m2, fp6-e2m3 or fp4-e2m1 with results in bf16",
-    short: "Format of q, k, v and o, such as fp8-e4m3 or int8",
+    help: "Number format of queries, keys, values and results: bf16, fp8-e4m3, fp8-e5m2, fp16 or fp32, int8q1 to int8q12 or \
+           int16q1 to int16q20 (two's complement in units of 2^-N), or int8, int4, fp6-e3m2, fp6-e2m3 or fp4-e2m1 with results in \
+           bf16, or int16 with results in fp16",
+    short: "Format of q, k, v and o, such as fp8-e4m3, int8 or int16q8",
     why: "Products are rounded once, and lanes keep the precision of the more precise of v and o. paper \
     and literal have one format for everything.",
     default: "bf16",
@@ -83,11 +84,12 @@ pub(super) static V_FORMAT: CoreOption = CoreOption {
 pub(super) static O_FORMAT: CoreOption = CoreOption {
     field: "o_format",
     value_name: "FORMAT",
-    help: "Format of results: a float of 8 bits or more, int8, or int8q1 to int8q12, which are int8 in units of 2^-1 to 2^-12",
+    help: "Format of results: a float of 8 bits or more, int8, int16, or int8q1 to int8q12 or int16q1 to int16q20, which are int8 and int16 in \
+    units of 2^-N",
     why: "int8 results are rounded once from the lanes, in the units of v: a result is a mean of values, so values of int8 \
     and results of int8 have one scale a channel, and nothing saturates. int8q4 has units of 2^-4: for values of int4, or where results are \
-    much smaller than values. What is beyond 127 units saturates.",
-    default: "that of --format, or bf16 where that is an integer or below 8 bits",
+    much smaller than values. What is beyond the largest integer saturates.",
+    default: "that of --format; where that is int8, int4 or a float below 8 bits, bf16, and fp16 for int16",
     applies: (|c| c.formats().o != c.format.of_results(), FORMATS_DIFFER),
     access: access::<Format>(
         |c| json((c.formats().o != c.format.of_results()).then_some(c.formats().o)),
@@ -105,7 +107,7 @@ pub(super) static SCALES: CoreOption = CoreOption {
     and each key; row-e8m0: a power of two for each vector. mx is OCP MX, a power of two for each 32 elements of fp8, fp6, fp4 or \
     int8, and nvfp4 an e4m3 number for each 16 elements of fp4-e2m1; both are of values too. none leaves the port as wide as the \
     elements; the host folds one power of two for the whole tensor into --score-shift.",
-    default: "row where they are integers, none otherwise",
+    default: "row where they are integers without a binary point, none otherwise",
     applies: SCALED,
     suffix: |c| Some(scale_suffix("", scales_of_both(c))),
     access: access::<Scale>(|c| json(c.scales), |c| json(scales_of_both(c)), |c, v| set(&mut c.scales, v)),
