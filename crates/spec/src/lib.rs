@@ -32,6 +32,7 @@ pub mod format;
 pub mod machine;
 pub mod ports;
 pub mod streams;
+pub mod unit;
 
 // What follows from that: widths, constants, and the coefficients of the tables.
 pub mod numerics;

@@ -1,0 +1,157 @@
+//! The attention unit: an array that fetches queries, keys and values from a memory and writes the results back.
+//!
+//! The host writes a [job](Job) to registers, or a chain of them to memory as [descriptors](descriptor). The unit divides
+//! a job into [blocks](Job::blocks), with a query for each core of the array.
+
+pub mod codes;
+pub mod descriptor;
+mod job;
+pub mod ports;
+
+pub use job::{Block, Flag, Job, JobError, Pages, Place, Rows};
+
+use crate::config::{ArrayConfig, Carried, ConfigError, CoreConfig, Values, WrapperConfig, design_name};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// Fewest and most bits of a beat. A beat is a power of two of bytes, as AXI4 has it.
+pub const BEAT_RANGE: (u32, u32) = (64, 1024);
+/// Fewest and most bits of an address.
+pub const ADDRESS_RANGE: (u32, u32) = (32, 64);
+/// Fewest and most beats of reads in flight.
+pub const IN_FLIGHT_RANGE: (u32, u32) = (16, 1024);
+
+/// Fewest and most tokens of a buffer of keys and values.
+pub const KV_BUFFER_RANGE: (u32, u32) = (16, 4096);
+
+/// Configuration of an attention unit. `C` is as in [`ArrayConfig`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnitConfig<C = CoreConfig> {
+    /// The array.
+    #[serde(rename = "block")]
+    pub array: ArrayConfig<C>,
+    /// Bits of a beat of the memory port.
+    pub beat_bits: u32,
+    /// Bits of an address.
+    pub address_bits: u32,
+    /// Beats that have been requested and have not come, at most: memory latency in cycles, and some more.
+    pub in_flight: u32,
+    /// Which values are fetched.
+    #[serde(default)]
+    pub values: Values,
+    /// Tokens of a head whose keys and values stay on chip, from the first on: a power of two, or 0.
+    #[serde(default)]
+    pub kv_buffer: u32,
+    /// The first 32 bits of the generator's git revision, which VERSION returns; 0: unknown.
+    #[serde(default, skip_serializing_if = "is_unknown")]
+    pub revision: u32,
+}
+
+fn is_unknown(revision: &u32) -> bool {
+    *revision == 0
+}
+
+impl UnitConfig {
+    /// A unit around an array: beats of 128 bits, addresses of 40, 64 beats in flight.
+    pub fn new(array: ArrayConfig) -> Self {
+        UnitConfig {
+            array,
+            beat_bits: 128,
+            address_bits: 40,
+            in_flight: 64,
+            values: Values::default(),
+            kv_buffer: 0,
+            revision: 0,
+        }
+    }
+
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    /// Names the field, the given value and the allowed ones.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.array.validate()?;
+        let within = |field, value: u32, (low, high): (u32, u32)| match (low..=high).contains(&value) {
+            true => Ok(()),
+            false => Err(ConfigError { field, problem: format!("{value} is outside {low} to {high}") }),
+        };
+        within("beat", self.beat_bits, BEAT_RANGE)?;
+        within("address_bits", self.address_bits, ADDRESS_RANGE)?;
+        within("in_flight", self.in_flight, IN_FLIGHT_RANGE)?;
+        if !self.beat_bits.is_power_of_two() {
+            let problem = format!(
+                "{} is no power of two; AXI4 has beats of 64, 128, 256, 512 or 1024 bits",
+                self.beat_bits
+            );
+            return Err(ConfigError { field: "beat", problem });
+        }
+        if self.array.core.partial {
+            let problem = "states stay with the stream wrapper: take --wrapper axis".into();
+            return Err(ConfigError { field: "partial", problem });
+        }
+        for carried in [Carried::Query, Carried::Key, Carried::Value, Carried::Result] {
+            let (bytes, beat) = (self.row_bytes(carried), self.beat_bits / 8);
+            if bytes > 4096 || bytes.div_ceil(beat) >= 256 {
+                let problem = format!(
+                    "{} bits with rows of {bytes} bytes, more than a burst and its boundary hold",
+                    self.beat_bits
+                );
+                return Err(ConfigError { field: "beat", problem });
+            }
+        }
+        let kept = self.kv_buffer;
+        if kept > 0 && !(kept.is_power_of_two() && (KV_BUFFER_RANGE.0..=KV_BUFFER_RANGE.1).contains(&kept)) {
+            let (low, high) = KV_BUFFER_RANGE;
+            let problem = format!("{kept} is no power of two from {low} to {high}");
+            return Err(ConfigError { field: "kv_buffer", problem });
+        }
+        if kept > 0 && self.values != Values::All {
+            let problem = "keeps all values: take --values all".into();
+            return Err(ConfigError { field: "kv_buffer", problem });
+        }
+        Ok(())
+    }
+
+    /// Module and file name: the array's, `_axi4_bW`, `_aA` and `_fF` if the bits of an address or the beats in flight are not the default,
+    /// `_all` if all values are fetched, `_kvN` with a buffer of N tokens: `flash_d_bf16_d64_x8_axi4_b128`.
+    pub fn name(&self) -> String {
+        let values = match self.values {
+            Values::Requested => "",
+            Values::All => "_all",
+        };
+        let other = |letters: &str, value: u32, default: u32| match value == default {
+            true => String::new(),
+            false => format!("_{letters}{value}"),
+        };
+        let plain = UnitConfig::new(self.array.clone());
+        let address = other("a", self.address_bits, plain.address_bits);
+        let in_flight = other("f", self.in_flight, plain.in_flight);
+        let buffer = other("kv", self.kv_buffer, plain.kv_buffer);
+        let beat = self.beat_bits;
+        design_name(format!("{}_axi4_b{beat}{address}{in_flight}{values}{buffer}", self.array.name()))
+    }
+
+    /// The first 32 bits of the SHA-256 of the configuration in JSON, without its revision: CONFIG returns them.
+    pub fn digest(&self) -> u32 {
+        let text = serde_json::to_string(&UnitConfig { revision: 0, ..self.clone() }).unwrap_or_default();
+        Sha256::digest(text)[..4].iter().fold(0, |digest, &byte| digest << 8 | u32::from(byte))
+    }
+
+    /// The factor of scores that the core has, as Q0.16; none if it is no such number.
+    pub fn scale(&self) -> Option<u32> {
+        let shift = self.array.core.score_shift() + 16;
+        (0..16).contains(&shift).then(|| 1 << shift)
+    }
+
+    /// The streams around the array, in beats of the memory port.
+    pub fn streams(&self) -> WrapperConfig {
+        WrapperConfig { array: self.array.clone(), beat_bits: Some(self.beat_bits), values: self.values }
+    }
+
+    /// Bytes of a row of queries, keys, values or results in memory: the elements, packed from the lowest bit on, and the
+    /// scales that follow them.
+    pub fn row_bytes(&self, carried: Carried) -> u32 {
+        self.streams().bits(carried).div_ceil(8)
+    }
+}
