@@ -11,5 +11,6 @@ each other. `docs/guide/bindings.md` of the repository is the guide.
 from ._flashd import Steps, __version__
 from .command import accuracy, command, explore
 from .core import Core, Run
+from .unit import Unit, UnitRun
 
-__all__ = ["Core", "Run", "Steps", "accuracy", "command", "explore", "__version__"]
+__all__ = ["Core", "Run", "Steps", "Unit", "UnitRun", "accuracy", "command", "explore", "__version__"]

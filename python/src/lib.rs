@@ -3,6 +3,7 @@
 
 mod process;
 mod steps;
+mod unit;
 
 use flashd_api::{
     AttentionOperands, AttentionRun, CausalAlign, Error, HeadRun, PartialState, RawHead, ScoreScale,
@@ -81,7 +82,29 @@ type State = ([u64; 2], Vec<u64>);
 
 /// A core. See `flashd.Core`.
 #[pyclass(module = "flashd._flashd", name = "Core", frozen)]
-struct Core(flashd_api::Core);
+pub(crate) struct Core(flashd_api::Core);
+
+/// The arguments `scale` and `tensor_scale`.
+fn scales(score: Option<Bound<PyAny>>, tensor: Option<Bound<PyAny>>) -> PyResult<(ScoreScale, TensorScale)> {
+    let bad = |name: &str, text: &str| PyValueError::new_err(format!("{name}: {text}"));
+    let score_scale = match score {
+        None => ScoreScale::Auto,
+        Some(value) => match value.extract::<f64>() {
+            Ok(factor) => ScoreScale::Value(factor),
+            Err(_) => match value.extract::<String>()?.as_str() {
+                "auto" => ScoreScale::Auto,
+                "none" => ScoreScale::None,
+                _ => return Err(bad("scale", "neither auto nor none nor a number")),
+            },
+        },
+    };
+    let tensor_scale = match tensor.map(|value| value.extract::<String>()).transpose()?.as_deref() {
+        None | Some("auto") => TensorScale::Auto,
+        Some("none") => TensorScale::None,
+        Some(_) => return Err(bad("tensor_scale", "neither auto nor none")),
+    };
+    Ok((score_scale, tensor_scale))
+}
 
 /// The settings of `flashd.Core.run`, by the same names.
 fn settings(given: &Bound<PyDict>) -> PyResult<Settings> {
@@ -102,23 +125,7 @@ fn settings(given: &Bound<PyDict>) -> PyResult<Settings> {
             )
         }
     };
-    let score_scale = match get("scale")? {
-        None => ScoreScale::Auto,
-        Some(value) => match value.extract::<f64>() {
-            Ok(factor) => ScoreScale::Value(factor),
-            Err(_) => match value.extract::<String>()?.as_str() {
-                "auto" => ScoreScale::Auto,
-                "none" => ScoreScale::None,
-                _ => return Err(bad("scale", "neither auto nor none nor a number")),
-            },
-        },
-    };
-    let tensor_scale =
-        match get("tensor_scale")?.map(|value| value.extract::<String>()).transpose()?.as_deref() {
-            None | Some("auto") => TensorScale::Auto,
-            Some("none") => TensorScale::None,
-            Some(_) => return Err(bad("tensor_scale", "neither auto nor none")),
-        };
+    let (score_scale, tensor_scale) = scales(get("scale")?, get("tensor_scale")?)?;
     let hidden = match get("hidden")? {
         None => None,
         Some(value) => Some(value.cast_into::<PyArray1<bool>>()?.try_readonly()?.as_slice()?.to_vec()),
@@ -408,6 +415,7 @@ fn main(py: Python, arguments: Vec<String>) -> u8 {
 fn _flashd(module: &Bound<PyModule>) -> PyResult<()> {
     module.add_class::<Core>()?;
     module.add_class::<Steps>()?;
+    module.add_class::<unit::Unit>()?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -23,6 +23,7 @@ mod attention;
 mod core;
 mod raw;
 mod steps;
+mod unit;
 
 // A core.
 pub use self::core::Core;
@@ -30,6 +31,8 @@ pub use self::core::Core;
 pub use attention::{AttentionOperands, AttentionRun, HeadRun, Settings, Watch};
 // The same in encodings.
 pub use raw::{RawHead, RawRun, RowFormat, pack, unpack};
+// An attention unit with its memory.
+pub use unit::{Unit, UnitOperands, UnitOptions, UnitSurroundings};
 // Steps of a run.
 pub use steps::{StepTable, action_number};
 

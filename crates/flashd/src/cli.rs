@@ -1,6 +1,7 @@
 //! The command line as typed.
 
 mod accuracy;
+mod around;
 mod core;
 mod cosim;
 pub mod examples;
@@ -15,6 +16,7 @@ mod skips;
 mod sweep;
 
 pub use accuracy::*;
+pub use around::*;
 pub use core::{Selection, with_range};
 pub use cosim::*;
 pub use golden::*;
@@ -209,34 +211,6 @@ pub struct ArrayArgs {
     /// Arrays with masks: bits of a key's place in its block, 2 to 32 (default: 17)
     #[arg(long, value_parser = whole::<u32>(KEY_INDEX_BITS_RANGE.0 as u64, KEY_INDEX_BITS_RANGE.1 as u64), value_name = "BITS", help_heading = AROUND, hide_short_help = true)]
     pub key_index_bits: Option<u32>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum WrapperArg {
-    /// AXI4-Stream for queries, keys, values and results, AXI4-Lite for registers
-    Axis,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ValuesArg {
-    /// Only the values that it requests; others are never fetched
-    Requested,
-    /// All values; it drops those that no query needs
-    All,
-}
-
-/// Streams around an array.
-#[derive(Args, Clone, Default, PartialEq)]
-pub struct WrapperArgs {
-    /// With --queries: AXI4-Stream ports and registers around the array
-    #[arg(long, value_enum, value_name = "axis", hide_possible_values = true, help_heading = AROUND)]
-    pub wrapper: Option<WrapperArg>,
-    /// With --wrapper: bits of a beat, a divisor of a vector's bits (default: the largest up to 512)
-    #[arg(long, value_parser = whole::<u32>(1, u64::from(u32::MAX)), value_name = "BITS", help_heading = AROUND, hide_short_help = true)]
-    pub beat: Option<u32>,
-    /// With --wrapper: which values it takes (default: requested)
-    #[arg(long, value_enum, help_heading = AROUND, hide_short_help = true)]
-    pub values: Option<ValuesArg>,
 }
 
 #[derive(Args)]

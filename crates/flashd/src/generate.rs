@@ -4,7 +4,7 @@ use crate::cli::{ArrayArgs, GenerateArgs, LookArg, WrapperArgs};
 use crate::origin::origin;
 use crate::output::{Failure, print, print_json, write_all};
 use crate::progress::{Work, step};
-use crate::select::{machine, parse_flags, wrapper};
+use crate::select::{around, machine, parse_flags};
 use clap::Args;
 use flashd_generator::{CocotbBench, Company, Emission, GeneratedFile, Sources, cocotb_file, unit_file_in};
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
@@ -12,6 +12,7 @@ use flashd_hwmodel::vectors::Look;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
 use flashd_spec::machine::Machine;
+use flashd_spec::unit::UnitConfig;
 
 pub mod testbench;
 
@@ -93,7 +94,9 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
         let wrong = |e: Failure| Failure::input(format!("--core \"{text}\": {e}"));
         designs.push(parse_flags::<DesignFlags>(text).and_then(|flags| one(&flags)).map_err(wrong)?);
     }
-    if args.testbench.is_some() && designs.iter().any(|design| matches!(design, Machine::Wrapper(_))) {
+    if args.testbench.is_some()
+        && designs.iter().any(|design| matches!(design, Machine::Wrapper(_) | Machine::Unit(_)))
+    {
         return Err(Failure::input(
             "--testbench: a wrapper's ports follow a protocol, not a schedule of cycles; testbench/axis has benches for \
              it, and `cargo xtask axis` runs them",
@@ -107,6 +110,11 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
             split.name()
         )));
     }
+    if args.cocotb
+        && let Some(unit) = designs.iter().find(|design| matches!(design, Machine::Unit(_)))
+    {
+        return Err(Failure::input(format!("--cocotb: {} has no bench for cocotb", unit.name())));
+    }
     Ok(Asked::Machines(designs))
 }
 
@@ -118,8 +126,18 @@ fn one(flags: &DesignFlags) -> Result<Machine, Failure> {
         Machine::Array(array) => Some(array),
         _ => None,
     };
-    let wrapper = wrapper(&flags.array.selection, &flags.around, array)?;
-    Ok(wrapper.map_or(machine, Machine::Wrapper))
+    let around = around(&flags.array.selection, &flags.around, array)?;
+    Ok(match around.map(Machine::from) {
+        // VERSION returns the revision that generates the unit.
+        Some(Machine::Unit(unit)) => UnitConfig { revision: revision(), ..unit }.into(),
+        around => around.unwrap_or(machine),
+    })
+}
+
+/// The first 32 bits of the program's revision; 0 where files have to be reproducible.
+fn revision() -> u32 {
+    let digits = origin().revision;
+    digits.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(0)
 }
 
 /// The files that the arguments select.

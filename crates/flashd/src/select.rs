@@ -1,12 +1,13 @@
 //! From arguments to one validated configuration.
 
-use crate::cli::{ArrayArgs, Selection, ValuesArg, WrapperArgs};
+use crate::cli::{ArrayArgs, Selection, ValuesArg, WrapperArg, WrapperArgs};
 use crate::output::{Failure, first_paragraph};
 use clap::{Args, Parser};
 use flashd_spec::config::{
     ArrayConfig, CoreConfig, CoreFields, Lengths, OPTIONS, SplitConfig, Values, WrapperConfig,
 };
 use flashd_spec::machine::Machine;
+use flashd_spec::unit::UnitConfig;
 use std::path::Path;
 
 /// Flags without a program's name.
@@ -132,6 +133,7 @@ enum InFile {
     Core(CoreFields),
     Array(ArrayConfig<CoreFields>),
     Wrapper(WrapperConfig<CoreFields>),
+    Unit(UnitConfig<CoreFields>),
 }
 
 fn read(path: &Path) -> Result<InFile, Failure> {
@@ -139,6 +141,7 @@ fn read(path: &Path) -> Result<InFile, Failure> {
     let text = flashd_files::read_text(path).map_err(|e| bad(&e))?;
     let value: serde_json::Value = flashd_files::from_json(&text).map_err(|e| bad(&e))?;
     match (value.get("block").is_some(), value.get("core").is_some()) {
+        (true, _) if value.get("address_bits").is_some() => flashd_files::from_json(&text).map(InFile::Unit),
         (true, _) => flashd_files::from_json(&text).map(InFile::Wrapper),
         (_, true) => flashd_files::from_json(&text).map(InFile::Array),
         _ => flashd_files::from_json(&text).map(InFile::Core),
@@ -146,35 +149,133 @@ fn read(path: &Path) -> Result<InFile, Failure> {
     .map_err(|e| bad(&e))
 }
 
-/// The stream wrapper that `--wrapper` or the selected file ask for, around the array that [`core_or_array`] gives. Flags override what
-/// the file says.
-pub fn wrapper(
+/// The surroundings of an array.
+pub enum Around {
+    /// Streams.
+    Wrapper(WrapperConfig),
+    /// A port to a memory.
+    Unit(UnitConfig),
+}
+
+impl From<Around> for Machine {
+    fn from(around: Around) -> Machine {
+        match around {
+            Around::Wrapper(config) => config.into(),
+            Around::Unit(config) => config.into(),
+        }
+    }
+}
+
+/// Fields of a wrapper or unit in a file.
+#[derive(Default)]
+struct AroundInFile {
+    wrapper: Option<WrapperArg>,
+    beat: Option<u32>,
+    values: Values,
+    address_bits: Option<u32>,
+    in_flight: Option<u32>,
+    kv_buffer: u32,
+    revision: u32,
+}
+
+impl AroundInFile {
+    fn of(in_file: Option<InFile>) -> AroundInFile {
+        match in_file {
+            Some(InFile::Wrapper(WrapperConfig { beat_bits: beat, values, .. })) => {
+                AroundInFile { wrapper: Some(WrapperArg::Axis), beat, values, ..AroundInFile::default() }
+            }
+            Some(InFile::Unit(unit)) => AroundInFile {
+                wrapper: Some(WrapperArg::Axi4),
+                beat: Some(unit.beat_bits),
+                values: unit.values,
+                address_bits: Some(unit.address_bits),
+                in_flight: Some(unit.in_flight),
+                kv_buffer: unit.kv_buffer,
+                revision: unit.revision,
+            },
+            _ => AroundInFile::default(),
+        }
+    }
+}
+
+/// The stream wrapper or the unit that `--wrapper` or the selected file ask for, around the array that [`core_or_array`] gives. Flags
+/// override what the file says.
+pub fn around(
     s: &Selection,
     flags: &WrapperArgs,
     array: Option<&ArrayConfig>,
-) -> Result<Option<WrapperConfig>, Failure> {
-    let in_file = match s.config.as_deref().map(read).transpose()? {
-        Some(InFile::Wrapper(wrapper)) => Some((wrapper.beat_bits, wrapper.values)),
-        _ => None,
+) -> Result<Option<Around>, Failure> {
+    let in_file = AroundInFile::of(s.config.as_deref().map(read).transpose()?);
+    let Some(wrapper) = flags.wrapper.or(in_file.wrapper) else {
+        return match flags.of_wrapper() {
+            Some(flag) => Err(Failure::input(format!("--{flag}: takes --wrapper, or a file with one"))),
+            None => Ok(None),
+        };
     };
-    if flags.wrapper.is_none() && in_file.is_none() {
-        return Ok(None);
-    }
-    let Some(array) = array else {
-        return Err(Failure::input("--wrapper axis: wraps an array of cores; add --queries B, 1 to 64"));
+    // Another wrapper has other beats.
+    let in_file = match in_file.wrapper == Some(wrapper) {
+        true => in_file,
+        false => AroundInFile { values: in_file.values, ..AroundInFile::default() },
     };
-    let (beat_bits, values) = in_file.unwrap_or_default();
+    let word = if wrapper == WrapperArg::Axis { "axis" } else { "axi4" };
+    let Some(array) = array.cloned() else {
+        return Err(Failure::input(format!(
+            "--wrapper {word}: wraps an array of cores; add --queries B, 1 to 64"
+        )));
+    };
     let values = match flags.values {
         Some(ValuesArg::All) => Values::All,
         Some(ValuesArg::Requested) => Values::Requested,
-        None => values,
+        None => in_file.values,
     };
-    let config = WrapperConfig { array: array.clone(), beat_bits: flags.beat.or(beat_bits), values };
-    config.validate().map_err(|e| match (&s.config, flags.beat) {
+    let beat = flags.beat.or(in_file.beat);
+    let (config, checked) = match wrapper {
+        WrapperArg::Axis => {
+            if let Some(flag) = flags.of_memory() {
+                return Err(Failure::input(format!("--{flag}: takes --wrapper axi4; axis has no addresses")));
+            }
+            let config = WrapperConfig { array, beat_bits: beat, values };
+            let checked = config.validate();
+            (Around::Wrapper(config), checked)
+        }
+        WrapperArg::Axi4 => {
+            let plain = UnitConfig::new(array);
+            let config = UnitConfig {
+                beat_bits: beat.unwrap_or(plain.beat_bits),
+                address_bits: flags.address_bits.or(in_file.address_bits).unwrap_or(plain.address_bits),
+                in_flight: flags.in_flight.or(in_file.in_flight).unwrap_or(plain.in_flight),
+                values,
+                kv_buffer: flags.kv_buffer.unwrap_or(in_file.kv_buffer),
+                revision: in_file.revision,
+                array: plain.array,
+            };
+            let checked = config.validate();
+            (Around::Unit(config), checked)
+        }
+    };
+    checked.map_err(|e| match (&s.config, flags.beat) {
         (Some(path), None) => Failure::input(format!("--config {}: {e}", path.display())),
         _ => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
     })?;
     Ok(Some(config))
+}
+
+impl WrapperArgs {
+    /// A given flag that takes a wrapper.
+    fn of_wrapper(&self) -> Option<&'static str> {
+        let flags = [("beat", self.beat.is_some()), ("values", self.values.is_some())];
+        self.of_memory().or_else(|| flags.into_iter().find_map(|(flag, given)| given.then_some(flag)))
+    }
+
+    /// A given flag that only a unit has.
+    fn of_memory(&self) -> Option<&'static str> {
+        let flags = [
+            ("address-bits", self.address_bits),
+            ("in-flight", self.in_flight),
+            ("kv-buffer", self.kv_buffer),
+        ];
+        flags.into_iter().find_map(|(flag, given)| given.map(|_| flag))
+    }
 }
 
 /// The array of the selected file, if it has one.
@@ -187,7 +288,11 @@ fn select(s: &Selection, d_from_data: Option<Lengths>) -> Result<(CoreConfig, Op
     let (in_file, array) = match s.config.as_deref().map(read).transpose()? {
         None => (CoreFields::default(), None),
         Some(InFile::Core(core)) => (core, None),
-        Some(InFile::Array(array) | InFile::Wrapper(WrapperConfig { array, .. })) => {
+        Some(
+            InFile::Array(array)
+            | InFile::Wrapper(WrapperConfig { array, .. })
+            | InFile::Unit(UnitConfig { array, .. }),
+        ) => {
             let ArrayConfig { core, queries, key_index_bits } = array;
             (core, Some(ArrayInFile { queries, key_index_bits }))
         }

@@ -10,6 +10,7 @@ mod phases;
 mod recording;
 mod remarks;
 mod split;
+mod unit;
 mod visible;
 mod wrapper;
 
@@ -17,7 +18,7 @@ use crate::accuracy::SMOOTH_CAPPED;
 use crate::cli::SimulateArgs;
 use crate::output::{self, Failure, percent, table};
 use crate::progress::step;
-use crate::select::core_or_array;
+use crate::select::{Around, core_or_array};
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_simulator::{
@@ -25,6 +26,7 @@ use flashd_simulator::{
     run as run_lockstep,
 };
 use flashd_spec::config::{ArrayConfig, Carried, CoreConfig, Datapath, Lengths, SplitConfig};
+use flashd_spec::machine::Machine;
 use flashd_spec::numerics::Numerics;
 use flashd_workload::{Attention, Scaling, npy_bytes};
 use layer::HeadOutcome;
@@ -59,6 +61,14 @@ struct CoreReport {
 
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     model::check(args)?;
+    if let Some(unit) = unit::selected(args)? {
+        check_writable(args)?;
+        return unit::run(args, &unit);
+    }
+    let of_unit = [("job", args.job.is_some()), ("memory-gap", args.memory_gap.is_some())];
+    if let Some((flag, _)) = of_unit.into_iter().find(|(_, given)| *given) {
+        return Err(Failure::input(format!("--{flag}: takes --wrapper axi4, or a file with a unit")));
+    }
     if let (Some(data), Some(results)) = (&args.data, &args.results) {
         check_writable(args)?;
         return heads::run(args, data, results);
@@ -100,13 +110,18 @@ fn design(
             )));
         }
     }
-    if config.score_shift.is_some() {
-        return Err(Failure::input(
-            "--score-shift: simulate derives it from --scale and --tensor-scale; leave it out",
-        ));
-    }
+    refuse_score_shift(&config)?;
     let parts = args.parts.map(|parts| crate::select::split(&config, parts)).transpose()?;
     Ok((config, array, parts))
+}
+
+fn refuse_score_shift(config: &CoreConfig) -> Result<(), Failure> {
+    match config.score_shift {
+        None => Ok(()),
+        Some(_) => Err(Failure::input(
+            "--score-shift: simulate derives it from --scale and --tensor-scale; leave it out",
+        )),
+    }
 }
 
 /// The name of the design that the arguments select, with vectors of the length that they name.
@@ -114,9 +129,9 @@ pub fn selected(args: &SimulateArgs) -> Result<Vec<String>, Failure> {
     let lengths = args.array.selection.fields.lengths().unwrap_or(8.into());
     let (core, array, parts) = design(args, lengths)?;
     if parts.is_none()
-        && let Some(wrapper) = crate::select::wrapper(&args.array.selection, &args.around, array.as_ref())?
+        && let Some(around) = crate::select::around(&args.array.selection, &args.around, array.as_ref())?
     {
-        return Ok(vec![wrapper.name()]);
+        return Ok(vec![Machine::from(around).name()]);
     }
     let array = array.map(|array| array.name());
     let parts = parts.map(|split| split.name());
@@ -135,10 +150,17 @@ fn head_outcome(
         array::check(args, config.masks)?;
     }
     let scenario = scenario(args, &config, attention, sink)?;
-    let wrapper = match parts {
-        None => crate::select::wrapper(&args.array.selection, &args.around, array.as_ref())?,
+    let around = match parts {
+        None => crate::select::around(&args.array.selection, &args.around, array.as_ref())?,
         Some(_) => None,
     };
+    let wrapper = around.and_then(|around| match around {
+        Around::Wrapper(wrapper) => Some(wrapper),
+        Around::Unit(_) => None,
+    });
+    if wrapper.is_none() && args.memory_latency.is_some() {
+        return Err(Failure::input("--memory-latency: takes --wrapper, or a file with one"));
+    }
     let other = other_design(&config);
     let phases = match phases {
         Some(phases) => {
@@ -325,7 +347,7 @@ fn cycle_run(
     let run = recorded(
         args,
         &(&prepared.config).into(),
-        phases,
+        Some(phases),
         |observers| run_lockstep(&prepared.config, &prepared.workload, drive, observers),
         |keys, window| keys.of_core(&prepared.config, &prepared.workload, window),
     )??;

@@ -34,8 +34,10 @@ mod fusesoc;
 mod machine;
 mod manifest;
 mod prefix;
+mod registers;
 mod sva;
 mod testbench;
+mod unit;
 mod verilog;
 
 // A folder of files for each design; an emission says how the Verilog is cut into files, and how modules are named.
@@ -48,6 +50,8 @@ pub use verilog::{Emission, GeneratedFile, Origin, Sources, register_names};
 pub use files::write_all;
 // Errors, always by a mistake in a design's description or a file that cannot be written.
 pub use error::GenerateError;
+// Attention units.
+pub use unit::{UnitManifest, unit_descriptors, unit_registers};
 // The manifests that they write.
 pub use axis::{Stream, StreamSignal, WrapperManifest};
 pub use files::EXTERNAL_SHARE;

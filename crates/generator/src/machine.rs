@@ -3,11 +3,12 @@
 use crate::GenerateError;
 use crate::axis::axis;
 use crate::files::{EmittedDesign, with_ports};
+use crate::unit::unit;
 use crate::verilog::{Emission, GeneratedFile};
 use flashd_spec::machine::Machine;
 
-/// `<name>.v`, `.json`, `.sdc` and `.f` of a machine; of a stream wrapper `.md` and `.core` too. `emission` says in which files the Verilog
-/// is, and under which names.
+/// `<name>.v`, `.json`, `.sdc` and `.f` of a machine; of a stream wrapper `.md` and `.core` too, and of a unit the files
+/// for software and for other flows. `emission` says in which files the Verilog is, and under which names.
 ///
 /// # Errors
 /// If the configuration is not valid.
@@ -40,5 +41,6 @@ pub(crate) fn design(machine: &Machine, emission: &Emission) -> Result<EmittedDe
             with_ports(machine, config, &does, emission)
         }
         Machine::Wrapper(config) => axis(config, emission),
+        Machine::Unit(config) => unit(config, emission),
     }
 }

@@ -51,6 +51,7 @@ pub mod pwl_report;
 pub mod rtl;
 pub mod score;
 pub mod split;
+pub mod unit;
 pub mod units;
 pub mod vectors;
 pub mod word;
@@ -69,5 +70,6 @@ pub fn build(machine: &Machine) -> Result<rtl::Circuit, ConfigError> {
         Machine::Array(config) => array::build(config),
         Machine::Split(config) => split::build(config),
         Machine::Wrapper(config) => wrapper::build(config),
+        Machine::Unit(config) => unit::build(config),
     }
 }

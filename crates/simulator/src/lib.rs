@@ -56,9 +56,10 @@ pub use running::{Drive, RtlEngine, Running};
 pub use wave::{PERIOD_NS, WaveError, WaveFiles, WaveFormat, WaveOptions, WaveSelection, WaveWriter};
 
 // Lock-step runs of machines made of cores: arrays that share keys and values, split keys with the tree that merges their parts,
-// stream wrappers driven at their ports.
+// stream wrappers and attention units driven at their ports.
 pub mod array;
 pub mod split;
+pub mod unit;
 pub mod wrapper;
 
 // Workloads of these runs: streams that look for faults, for other simulators too, and configurations drawn from a seed.

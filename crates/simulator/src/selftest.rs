@@ -198,8 +198,8 @@ pub fn stream<W: Write>(
         Machine::Core(config) => core(config, stream, expected, out, progress),
         Machine::Array(config) => array(config, stream, expected.engine(), out, progress),
         Machine::Split(config) => split_keys(config, stream, expected.engine(), out, progress),
-        Machine::Wrapper(_) => {
-            let problem = "packets drive a stream wrapper, not vectors of its ports".into();
+        Machine::Wrapper(_) | Machine::Unit(_) => {
+            let problem = "packets drive a wrapper, not vectors of its ports".into();
             Err(ConfigError { field: "wrapper", problem }.into())
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig, WrapperConfig};
 use crate::numerics::Numerics;
+use crate::unit::UnitConfig;
 
 /// The configuration of a machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +15,8 @@ pub enum Machine {
     Split(SplitConfig),
     /// An array with streams at its ports.
     Wrapper(WrapperConfig),
+    /// An array that fetches its operands from a memory.
+    Unit(UnitConfig),
 }
 
 impl Machine {
@@ -24,6 +27,7 @@ impl Machine {
             Machine::Array(config) => &config.core,
             Machine::Split(config) => &config.core,
             Machine::Wrapper(config) => &config.array.core,
+            Machine::Unit(config) => &config.array.core,
         }
     }
 
@@ -34,6 +38,7 @@ impl Machine {
             Machine::Array(config) => config.queries,
             Machine::Split(config) => config.parts,
             Machine::Wrapper(config) => config.array.queries,
+            Machine::Unit(config) => config.array.queries,
         }
     }
 
@@ -44,17 +49,19 @@ impl Machine {
             Machine::Array(config) => config.name(),
             Machine::Split(config) => config.name(),
             Machine::Wrapper(config) => config.name(),
+            Machine::Unit(config) => config.name(),
         }
     }
 
-    /// Cycles from the acceptance of a query's last key to its result, in an array to the first result of the block. A wrapper has
-    /// its array's latency: its streams may stall.
+    /// Cycles from the acceptance of a query's last key to its result, in an array to the first result of the block. A wrapper or
+    /// a unit has its array's latency: its streams may stall.
     pub fn latency(&self) -> u32 {
         match self {
             Machine::Core(config) => Numerics::new(config).latency(),
             Machine::Array(config) => config.latency(),
             Machine::Split(config) => config.latency(),
             Machine::Wrapper(config) => config.array.latency(),
+            Machine::Unit(config) => config.array.latency(),
         }
     }
 
@@ -68,6 +75,7 @@ impl Machine {
             Machine::Array(config) => config.validate(),
             Machine::Split(config) => config.validate(),
             Machine::Wrapper(config) => config.validate(),
+            Machine::Unit(config) => config.validate(),
         }
     }
 }
@@ -93,6 +101,12 @@ impl From<SplitConfig> for Machine {
 impl From<WrapperConfig> for Machine {
     fn from(config: WrapperConfig) -> Machine {
         Machine::Wrapper(config)
+    }
+}
+
+impl From<UnitConfig> for Machine {
+    fn from(config: UnitConfig) -> Machine {
+        Machine::Unit(config)
     }
 }
 

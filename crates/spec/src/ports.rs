@@ -92,7 +92,7 @@ impl PortRow {
     /// Its words in a machine; none in a machine that does not have it.
     pub fn words(&self, machine: &Machine) -> Words {
         match machine {
-            Machine::Wrapper(_) => (0, 0),
+            Machine::Wrapper(_) | Machine::Unit(_) => (0, 0),
             _ => (self.words)(machine),
         }
     }

@@ -1,6 +1,6 @@
 //! `cargo xtask axis`: emitted stream wrappers from outside.
 
-mod bench;
+pub mod bench;
 pub mod proofs;
 
 use crate::failure::{Failure, Outcome, input, none, with};
@@ -172,7 +172,7 @@ pub fn axis(options: &WrapperOptions) -> Outcome {
     println!("{}", python.versions()?);
     let work = work::temporary()?;
     let beats = BEATS[usize::from(options.long)];
-    let mut table = CheckTable::new();
+    let mut table = CheckTable::new("wrapper");
     for (i, case) in cases.iter().enumerate() {
         let folder = create(&work.path().join(i.to_string()))?;
         let name = prepare(case, &folder)?;
@@ -239,18 +239,26 @@ pub fn packets(manifest: &Path, vectors: Option<&Path>, out: &Path) -> Outcome {
 }
 
 /// The lines of all checks.
-struct CheckTable {
-    failed: usize,
+pub struct CheckTable {
+    /// Checks that have failed.
+    pub failed: usize,
 }
 
 impl CheckTable {
-    fn new() -> CheckTable {
-        println!("{:<44} {:<9} {:<24} {:>8}  result", "wrapper", "check", "scope", "seconds");
+    /// An empty table, with a name for its first column.
+    pub fn new(what: &str) -> CheckTable {
+        println!("{:<44} {:<9} {:<24} {:>8}  result", what, "check", "scope", "seconds");
         CheckTable { failed: 0 }
     }
 
     /// A check that passes if it ends with success. Prints its last line that begins with TEST or cocotb, or its exit status.
-    fn line(&mut self, name: &str, kind: &str, scope: &str, check: impl Fn() -> Outcome<Said>) -> Outcome {
+    pub fn line(
+        &mut self,
+        name: &str,
+        kind: &str,
+        scope: &str,
+        check: impl Fn() -> Outcome<Said>,
+    ) -> Outcome {
         self.judge(name, kind, scope, check, Said::ok)
     }
 

@@ -67,7 +67,7 @@ pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64) -> Outcome {
         let drawn = draw(&mut ChaCha8Rng::seed_from_u64(seed), LONGEST);
         let arguments = format!("generate {} --out .", flags(&drawn, &folder)?);
         let bench = format!(" --testbench --keys 24 --seed {seed}");
-        let bench = if matches!(drawn, Machine::Wrapper(_)) { "" } else { &bench };
+        let bench = if matches!(drawn, Machine::Wrapper(_) | Machine::Unit(_)) { "" } else { &bench };
         let arguments: Vec<String> = (arguments + bench).split(' ').map(String::from).collect();
         keep(&flashd, &arguments, &folder).map(drop)
     })?;
@@ -87,6 +87,7 @@ fn flags(drawn: &Machine, folder: &Path) -> Outcome<String> {
         Machine::Core(core) => (serde_json::to_string(core), None),
         Machine::Array(array) => (serde_json::to_string(array), None),
         Machine::Wrapper(wrapper) => (serde_json::to_string(wrapper), None),
+        Machine::Unit(unit) => (serde_json::to_string(unit), None),
         Machine::Split(split) => (serde_json::to_string(&split.core), Some(split.parts)),
     };
     write(&folder.join(CONFIGURATION), &text.map_err(with(drawn.name()))?)?;

@@ -1,5 +1,6 @@
 //! Checks of the project that hold state or lists of designs: `cargo xtask --help`.
 
+mod attention_unit;
 mod axis;
 mod cosim;
 mod failure;
@@ -68,6 +69,7 @@ enum XtaskCommand {
     Cosim(cosim::CosimOptions),
     Axis(axis::WrapperOptions),
     ProveAxis(axis::proofs::ProofOptions),
+    AttentionUnit(attention_unit::UnitOptions),
     Prove(formal::prove::ProveOptions),
     ProveFault(formal::fault::FaultOptions),
     Equivalent(formal::equivalent::EquivalentOptions),
@@ -94,6 +96,7 @@ fn main() -> ExitCode {
         XtaskCommand::Cosim(options) => cosim::cosim(&options),
         XtaskCommand::Axis(options) => axis::axis(&options),
         XtaskCommand::ProveAxis(options) => axis::proofs::prove_axis(&options),
+        XtaskCommand::AttentionUnit(options) => attention_unit::attention_unit(&options),
         XtaskCommand::Prove(options) => formal::prove::prove(&options),
         XtaskCommand::ProveFault(options) => formal::fault::prove_fault(&options),
         XtaskCommand::Equivalent(options) => formal::equivalent::equivalent(&options),

@@ -8,6 +8,7 @@ use crate::work::files;
 use clap::Args;
 use flashd::command_line;
 use flashd::parts::{COMMANDS, formats as rows_of_formats, groups, print, with_range};
+use flashd_generator::{unit_descriptors, unit_registers};
 use flashd_spec::config::{CoreOption, OptionGroup};
 use std::path::PathBuf;
 
@@ -22,7 +23,7 @@ pub struct ReferenceOptions {
 /// A part by its name.
 type Part = (&'static str, fn() -> String);
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 9] = [
     ("options", options),
     ("formats", formats),
     ("commands", commands),
@@ -30,6 +31,8 @@ const PARTS: [Part; 7] = [
     ("registers at the ports of an array", ports::array),
     ("registers at the ports of split keys", ports::split),
     ("registers at the ports of a stream wrapper", ports::wrapper),
+    ("registers of an attention unit", unit_registers),
+    ("descriptors and errors of an attention unit", unit_descriptors),
 ];
 
 const END: &str = "<!-- end of what the program writes -->";

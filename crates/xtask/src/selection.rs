@@ -29,6 +29,8 @@ pub enum Surroundings {
     Array { queries: usize, key_index_bits: Option<u32> },
     /// Split keys: cores that share a query.
     Split { parts: usize },
+    /// An attention unit around an array.
+    Memory { queries: usize, beat: u32, kv_buffer: u32, all_values: bool },
     /// A stream wrapper around an array.
     Wrapper { queries: usize, key_index_bits: Option<u32>, beat: Option<u32>, all_values: bool },
 }
@@ -55,6 +57,17 @@ impl Surroundings {
                 key_index_bits.into_iter().for_each(|bits| flag("--key-index-bits", bits.to_string()));
             }
             Surroundings::Split { parts } => flag("--parts", parts.to_string()),
+            Surroundings::Memory { queries, beat, kv_buffer, all_values } => {
+                flag("--wrapper", "axi4".into());
+                flag("--queries", queries.to_string());
+                flag("--beat", beat.to_string());
+                if all_values {
+                    flag("--values", "all".into());
+                }
+                if kv_buffer > 0 {
+                    flag("--kv-buffer", kv_buffer.to_string());
+                }
+            }
             Surroundings::Wrapper { queries, key_index_bits, beat, all_values } => {
                 flag("--wrapper", "axis".into());
                 flag("--queries", queries.to_string());

@@ -7,16 +7,24 @@ use std::path::{Path, PathBuf};
 
 /// Command, flag, and the flags of which it needs one. clap's `requires` does not hold where the needed flag conflicts with a third one that
 /// is given: then it could not be added, and the flag would be ignored.
-const NEEDS: [(&str, &str, &[&str]); 18] = [
+const NEEDS: [(&str, &str, &[&str]); 26] = [
     ("accuracy", "alibi", &["no_lengths"]),
     ("accuracy", "sink", &["no_lengths"]),
-    ("generate", "beat", &["wrapper"]),
-    ("generate", "values", &["wrapper"]),
+    ("generate", "beat", &WRAPPED),
+    ("generate", "values", &WRAPPED),
+    ("generate", "address_bits", &WRAPPED),
+    ("generate", "in_flight", &WRAPPED),
+    ("generate", "kv_buffer", &WRAPPED),
     ("generate", "seed", &["testbench"]),
     ("generate", "keys", &["testbench"]),
-    ("simulate", "beat", &["wrapper"]),
-    ("simulate", "values", &["wrapper"]),
-    ("simulate", "memory", &["wrapper"]),
+    ("simulate", "beat", &WRAPPED),
+    ("simulate", "values", &WRAPPED),
+    ("simulate", "address_bits", &WRAPPED),
+    ("simulate", "in_flight", &WRAPPED),
+    ("simulate", "kv_buffer", &WRAPPED),
+    ("simulate", "memory_latency", &WRAPPED),
+    ("simulate", "memory_gap", &WRAPPED),
+    ("simulate", "job", &WRAPPED),
     ("simulate", "data", &["results"]),
     ("simulate", "results", &["data"]),
     ("simulate", "signals", &WAVES),
@@ -27,6 +35,9 @@ const NEEDS: [(&str, &str, &[&str]); 18] = [
     ("traffic", "br", &["bc"]),
     ("traffic", "bc", &["br"]),
 ];
+
+/// The flags that put something around an array: a file may have it, which `select::around` checks.
+const WRAPPED: [&str; 2] = ["wrapper", "config"];
 
 /// The flags that write waves, and the flags that record a window of cycles.
 const WAVES: [&str; 2] = ["vcd", "fst"];

@@ -17,14 +17,22 @@ pub struct SimulateArgs {
     pub array: ArrayArgs,
     #[command(flatten)]
     pub around: WrapperArgs,
-    /// With --wrapper: cycles from a request to the first beat of its value (default: the largest number without stalls)
-    #[arg(long, value_parser = whole::<u64>(0, 10_000), value_name = "CYCLES", help_heading = AROUND, hide_short_help = true)]
-    pub memory: Option<u64>,
+    /// With --wrapper: cycles from a request to its first beat
+    ///
+    /// With axis from a request to its value (default: the largest number without stalls), with axi4 for every burst (default: 8).
+    #[arg(long, alias = "memory", value_parser = whole::<u64>(0, 10_000), value_name = "CYCLES", help_heading = AROUND, hide_short_help = true)]
+    pub memory_latency: Option<u64>,
+    /// With --wrapper axi4: the memory sends a beat in N cycles (default: 1)
+    #[arg(long, value_parser = whole::<u64>(1, 1000), value_name = "N", help_heading = AROUND, hide_short_help = true)]
+    pub memory_gap: Option<u64>,
+    /// With --wrapper axi4: the jobs, as JSON, with files of tensors or a seed
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["q", "k", "v", "data", "results", "histograms", "causal", "causal_align", "window", "tile", "parts", "lengths", "key_bias", "alibi", "sink", "first_queries", "first_keys", "smooth_k", "pipeline", "vectors"], help_heading = DATA, hide_short_help = true)]
+    pub job: Option<PathBuf>,
     /// Queries: .npy of shape [queries, d], or one .npz or .safetensors with q, k and v
     ///
     /// Also [d] and [heads, queries, d]; stacked heads run one after another. Elements are float32, float16, float64, bfloat16, float8_e5m2
     /// or (.safetensors) float8_e4m3fn.
-    #[arg(long, value_name = "FILE", required_unless_present = "data", help_heading = DATA)]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["data", "job"], help_heading = DATA)]
     pub q: Option<PathBuf>,
     /// Instead of files, all heads of a folder; takes --results and runs the model
     ///

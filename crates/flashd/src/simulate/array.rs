@@ -152,7 +152,7 @@ fn cycle_run(
     let run = recorded(
         args,
         &config.into(),
-        phases,
+        Some(phases),
         |observers| run_lockstep(config, workload, &disturbance, observers),
         |keys, window| keys.of_array(config, workload, window),
     )?;

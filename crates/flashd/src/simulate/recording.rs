@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub fn recorded<R>(
     args: &SimulateArgs,
     machine: &Machine,
-    phases: &Phases,
+    phases: Option<&Phases>,
     run: impl FnOnce(&mut [&mut dyn Observer]) -> R,
     pipeline: impl FnOnce(&PipelineRecorder, RangeInclusive<u64>) -> Pipeline,
 ) -> Result<R, Failure> {
@@ -29,8 +29,9 @@ pub fn recorded<R>(
         }
         None => None,
     };
-    let mut progress = SentCounter::of(phases);
-    let mut observers: Vec<&mut dyn Observer> = vec![&mut progress];
+    let mut progress = phases.map(SentCounter::of);
+    let mut observers: Vec<&mut dyn Observer> = Vec::new();
+    progress.iter_mut().for_each(|progress| observers.push(progress));
     if let Some((_, vectors)) = &mut vectors {
         observers.push(vectors);
     }

@@ -47,7 +47,7 @@ fn cycle_run(
     let run = recorded(
         args,
         &config.into(),
-        phases,
+        Some(phases),
         |observers| run_lockstep(config, &prepared.workload, drive, observers),
         |keys, window| keys.of_split(config, &prepared.workload, window),
     )?;

@@ -67,7 +67,7 @@ pub fn run(
     let run = recorded(
         args,
         &(&config).into(),
-        phases,
+        Some(phases),
         |observers| run_observed(&config, &workload, &drive, observers, &expected),
         |keys, window| keys.of_wrapper(&config, &workload, &expected, window),
     )?;
@@ -105,10 +105,10 @@ fn paces(args: &SimulateArgs, config: &WrapperConfig) -> (Paces, Option<u64>) {
     match args.gaps {
         Some(seed) => {
             let paces = Paces::random(seed);
-            (Paces { memory: args.memory.unwrap_or(paces.memory), ..paces }, None)
+            (Paces { memory: args.memory_latency.unwrap_or(paces.memory), ..paces }, None)
         }
         None => {
-            let memory = args.memory.unwrap_or(config.value_delay().into());
+            let memory = args.memory_latency.unwrap_or(config.value_delay().into());
             (Paces::free(memory), Some(memory))
         }
     }

@@ -40,5 +40,6 @@ mod sweep;
 mod testbench;
 mod traced;
 mod traffic;
+mod unit;
 mod unseen;
 mod wrapper;

@@ -6,6 +6,7 @@ use flashd_simulator::random::draw;
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, Values, WrapperConfig};
 use flashd_spec::format::Format;
 use flashd_spec::machine::Machine;
+use flashd_spec::unit::UnitConfig;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -44,7 +45,7 @@ fn drawn(count: usize, longest: usize) -> Vec<Machine> {
     all
 }
 
-/// An array, split keys and a stream wrapper of both designs, with values of floats and of integers.
+/// An array, split keys, a stream wrapper and a unit of both designs, with values of floats and of integers.
 fn of_other_kinds() -> Vec<Machine> {
     let mut all = Vec::new();
     let shown = [
@@ -58,6 +59,7 @@ fn of_other_kinds() -> Vec<Machine> {
         let array = ArrayConfig::new(core.clone(), 2);
         all.push(Machine::Split(SplitConfig::new(core, 2)));
         all.push(Machine::Wrapper(WrapperConfig::new(array.clone())));
+        all.push(Machine::Unit(UnitConfig::new(array.clone())));
         all.push(Machine::Array(array));
     }
     all
@@ -79,6 +81,11 @@ fn flags(config: &Machine) -> String {
             array(&config.array);
             flags += " --wrapper axis";
             flags += &config.beat_bits.map_or(String::new(), |bits| format!(" --beat {bits}"));
+            flags += if config.values == Values::All { " --values all" } else { "" };
+        }
+        Machine::Unit(config) => {
+            array(&config.array);
+            let _ = write!(flags, " --wrapper axi4 --beat {}", config.beat_bits);
             flags += if config.values == Values::All { " --values all" } else { "" };
         }
     }
@@ -214,7 +221,7 @@ fn company(configs: &[Machine], prefix: Option<&str>, keys: u32) {
         let ran = run(&args);
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     };
-    let is_wrapper = |config: &&Machine| matches!(config, Machine::Wrapper(_));
+    let is_wrapper = |config: &&Machine| matches!(config, Machine::Wrapper(_) | Machine::Unit(_));
     let (wrappers, others): (Vec<&Machine>, Vec<&Machine>) = configs.iter().partition(is_wrapper);
     let keys = keys.to_string();
     let with_bench = ["--testbench", "inside", "--seed", "3", "--keys", &keys];

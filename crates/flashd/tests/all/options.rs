@@ -37,13 +37,16 @@ fn values(field: &str) -> [&'static str; 2] {
 }
 
 /// Flags of arrays, split keys and wrappers, with two values each.
-const AROUND: [(&str, [&str; 2]); 6] = [
+const AROUND: [(&str, [&str; 2]); 9] = [
     ("queries", ["2", "3"]),
     ("key-index-bits", ["9", "12"]),
     ("parts", ["2", "4"]),
-    ("wrapper", ["axis", "axis"]),
-    ("beat", ["8", "16"]),
+    ("wrapper", ["axis", "axi4"]),
+    ("beat", ["8", "256"]),
     ("values", ["all", "requested"]),
+    ("address-bits", ["32", "64"]),
+    ("in-flight", ["16", "128"]),
+    ("kv-buffer", ["16", "256"]),
 ];
 
 /// Every option with two values.
@@ -106,6 +109,7 @@ fn choices() -> Vec<Choice> {
             all.push(Choice::of(&format!("{command} {core} --queries 2")));
         }
         all.push(Choice::of(&format!("generate {core} --queries 2 --wrapper axis")));
+        all.push(Choice::of(&format!("generate {core} --queries 2 --wrapper axi4 --values all")));
     }
     let others = [
         "--unit add",
@@ -205,6 +209,8 @@ fn flags_that_need_another_are_refused_without_it() {
     for (arguments, flag, needed) in [
         ("generate --design fa2 --d 4 --parts 2 --beat 8", "--beat", "--wrapper"),
         ("generate --unit add --values all", "--values", "--wrapper"),
+        ("simulate --design fa2 --q q --k k --v v --memory-gap 2", "--memory-gap", "--wrapper"),
+        ("simulate --design fa2 --job j", "--job", "--wrapper"),
         ("generate --design fa2 --d 4 --seed 2", "--seed", "--testbench"),
         ("simulate --design fa2 --q q --k k --v v --results r", "--results", "--data"),
         ("simulate --design fa2 --data d", "--data", "--results"),

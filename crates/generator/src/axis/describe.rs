@@ -1,23 +1,9 @@
 //! The description of a wrapper, in Markdown, from the tables that its hardware and manifest are made from.
 
 use super::WrapperManifest;
-use flashd_hwmodel::wrapper::{Access, Register};
+use crate::registers::register_tables;
 use flashd_spec::config::{Carried, StreamWords, Values, WrapperConfig};
 use std::fmt::Write;
-
-fn access(register: &Register) -> &'static str {
-    match register.access {
-        Access::ReadOnly => "read",
-        Access::ReadWrite => "read, write",
-        Access::ClearByOne => "read, clear by 1",
-    }
-}
-
-/// A register's name as it is written in tables.
-fn name(register: &Register) -> String {
-    let text = serde_json::to_string(&register.name).unwrap_or_default();
-    text.trim_matches('"').to_string()
-}
 
 /// `<name>.md`.
 pub(super) fn description(config: &WrapperConfig, manifest: &WrapperManifest) -> String {
@@ -69,25 +55,7 @@ fn registers(manifest: &WrapperManifest) -> String {
          them while BUSY is 0.\n",
         manifest.address_bits
     );
-    text += "| offset | register | access | bits | meaning |\n| --- | --- | --- | --: | --- |\n";
-    for r in &manifest.registers {
-        let _ = writeln!(
-            text,
-            "| 0x{:02x} | {} | {} | {} | {} |",
-            r.offset,
-            name(r),
-            access(r),
-            r.width,
-            r.meaning
-        );
-    }
-    for r in manifest.registers.iter().filter(|r| !r.fields.is_empty()) {
-        let _ = writeln!(text, "\n| {} bit | name | meaning |\n| --: | --- | --- |", name(r));
-        for f in &r.fields {
-            let _ = writeln!(text, "| {} | {} | {} |", f.bit, f.name, f.meaning);
-        }
-    }
-    text
+    text + &register_tables(&manifest.registers, |r| Some(r.reset))
 }
 
 /// The contents of a wrapper's streams, with a name for each.

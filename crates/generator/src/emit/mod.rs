@@ -2,9 +2,9 @@
 
 use crate::GenerateError;
 use crate::prefix::Prefix;
-use flashd_hwmodel::netlist::range;
+use flashd_hwmodel::netlist::{is_keyword, range};
 use flashd_hwmodel::rtl::structure::Structure;
-use flashd_hwmodel::rtl::{Circuit, Leaf, Loop, Tag, combinational_loop};
+use flashd_hwmodel::rtl::{Circuit, Leaf, Loop, Tag, TagKind, combinational_loop};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 use std::rc::Rc;
@@ -14,6 +14,7 @@ mod body;
 mod flat;
 mod inline;
 mod leaf;
+mod memory;
 mod parts;
 mod reference;
 mod registers;
@@ -225,7 +226,7 @@ impl<'a> Emitter<'a> {
                 let text = self.bodies.leaf(leaf);
                 let unread = |bus: &Bus| !text.reads_all(bus.name);
                 let (before, after) =
-                    print_module(&text.tag, &leaf::ports(&**leaf), &text.body.text, given, unread);
+                    print_module(&text.tag, &leaf::ports(&**leaf), &text.body.text, given, unread)?;
                 Ok(Text { tag: text.tag.clone(), before, after, children: BTreeMap::new() })
             }
             Of::Module(module, frozen) => self.structural(module, frozen),
@@ -235,6 +236,16 @@ impl<'a> Emitter<'a> {
 
     fn structural(&mut self, module: &'a Structure, frozen: bool) -> Result<Text, GenerateError> {
         let body = self.bodies.body(module, frozen)?;
+        if module.tag.kind == TagKind::Memory {
+            let (before, after) = print_module(
+                &module.tag,
+                &body.flat.ports,
+                &memory::text(&body.flat.ports),
+                &Parts::new(),
+                |_| false,
+            )?;
+            return Ok(Text { tag: module.tag.clone(), before, after, children: BTreeMap::new() });
+        }
         let inlined: Vec<Option<String>> =
             (0..body.flat.parts.len()).map(|place| body.inlined(place)).collect();
         let mut ids = Vec::new();
@@ -258,7 +269,7 @@ impl<'a> Emitter<'a> {
         }
         let unread = |port: &Bus| body.is_unread_in_part(port);
         let text = body.print(&names, &inlined);
-        let (before, after) = print_module(&tag, &body.flat.ports, &text, &Parts::new(), unread);
+        let (before, after) = print_module(&tag, &body.flat.ports, &text, &Parts::new(), unread)?;
         Ok(Text { tag, before, after, children })
     }
 
@@ -273,14 +284,18 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// The text of a module before and after its name. Bits that `unread` inputs drop on purpose are the only ones that may stay unread.
+/// The text of a module before and after its name; an error if a port has the name of a keyword. Bits that `unread` inputs drop on purpose are the only ones that may stay unread.
 fn print_module(
     tag: &Tag,
     ports: &[Bus],
     body: &str,
     given: &Parts,
     unread: impl Fn(&Bus) -> bool,
-) -> (String, String) {
+) -> Result<(String, String), GenerateError> {
+    if let Some(port) = ports.iter().find(|port| is_keyword(port.name)) {
+        let detail = format!("the name of its port {} is a keyword", port.name);
+        return Err(GenerateError::Description { module: tag.name.clone(), detail });
+    }
     let (mut before, mut text) = (String::new(), String::from(" (\n"));
     for line in tag.doc.lines() {
         let _ = writeln!(before, "// {line}");
@@ -304,7 +319,7 @@ fn print_module(
         };
     }
     let _ = write!(text, ");\n{body}endmodule\n");
-    (before, text)
+    Ok((before, text))
 }
 
 #[cfg(test)]
@@ -343,6 +358,18 @@ mod tests {
             m.output_each([("y", outputs[0]), ("z", outputs[1])])
         });
         bench.into_circuit()
+    }
+
+    #[test]
+    fn ports_named_by_keywords_are_errors() {
+        let mut bench = Module::bench();
+        let x = bench.open(1);
+        bench.part("top", Tag::module("top", "Hands on."), |m| {
+            let x = m.input("x", x);
+            m.output("table", x)
+        });
+        let error = emit(&bench.into_circuit(), &Prefix::default()).unwrap_err();
+        assert_eq!(error.to_string(), "top: the name of its port table is a keyword");
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub enum TagKind {
     Dissolved,
     /// A module of its own that leaves outputs of its parts, or elements of its inputs, unread on purpose.
     Open,
+    /// A module whose Verilog is a memory: ports `write`, `write_address`, `write_data`, `read`, `read_address` and `data`.
+    Memory,
 }
 
 /// Name, description and kind of a module.
@@ -34,6 +36,12 @@ impl Tag {
     #[must_use]
     pub fn dissolved(self) -> Tag {
         Tag { kind: TagKind::Dissolved, ..self }
+    }
+
+    /// This tag for a module whose Verilog is a memory.
+    #[must_use]
+    pub fn memory(self) -> Tag {
+        Tag { kind: TagKind::Memory, ..self }
     }
 
     /// This tag for a module that leaves outputs of its parts, or elements of its inputs, unread.

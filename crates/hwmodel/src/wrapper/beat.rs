@@ -83,9 +83,20 @@ fn common(a: u32, b: u32) -> u32 {
 impl Shape {
     /// The shape of the vectors in a wrapper's stream.
     pub fn of(config: &WrapperConfig, carried: Carried) -> Self {
-        let (elements, beat) = (config.words(carried), config.beat_of(carried));
+        Shape::in_beats(config, carried, config.beat_of(carried))
+    }
+
+    /// The shape of vectors in beats of `beat` bits, which may be more than a vector has.
+    pub fn in_beats(config: &WrapperConfig, carried: Carried, beat: u32) -> Self {
+        let elements = config.words(carried);
         let word = elements.iter().fold(beat, |word, elements| common(word, elements.room));
         Shape { elements, word, beats: config.beats(carried) as usize, words: (beat / word) as usize }
+    }
+
+    /// The same vector in one beat.
+    #[must_use]
+    pub fn whole(&self) -> Shape {
+        Shape { beats: 1, words: self.beats * self.words, ..self.clone() }
     }
 
     /// Bits of a word.

@@ -1,6 +1,6 @@
 //! The registers themselves, and how writes and events change them.
 
-use super::registers::{ADDRESS_BITS, BUSY_BIT, CLEAR_BIT, COUNTER_BITS, RUN_BIT};
+use super::registers::{BUSY_BIT, CLEAR_BIT, COUNTER_BITS, RUN_BIT};
 use crate::function;
 use crate::rtl::{Module, Name, Pins, Tag, VectorFunction, Wire};
 use crate::word::Word;
@@ -18,6 +18,8 @@ fn any_of<W: Word>(flags: &[W]) -> W {
 
 /// Decodes the address of a write: which register is written, and whether the address is known.
 pub struct WriteDecode {
+    /// Bits of an address.
+    pub address_bits: u32,
     /// Addresses of the registers.
     pub offsets: Vec<u32>,
 }
@@ -26,7 +28,7 @@ impl VectorFunction for WriteDecode {
     fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
         let tag = Tag::module("write_decode", "Which register is written, and whether there is one.");
         let select = Pins::vector("select", self.offsets.len(), 1);
-        let inputs = vec![Pins::vector("address", 1, ADDRESS_BITS), Pins::vector("write", 1, 1)];
+        let inputs = vec![Pins::vector("address", 1, self.address_bits), Pins::vector("write", 1, 1)];
         (tag, inputs, vec![select, Pins::vector("known", 1, 1)])
     }
 
@@ -40,6 +42,8 @@ impl VectorFunction for WriteDecode {
 
 /// Reads the register at an address; `known` says whether the address has one.
 pub struct ReadDecode {
+    /// Bits of an address.
+    pub address_bits: u32,
     /// Addresses of the registers.
     pub offsets: Vec<u32>,
 }
@@ -50,7 +54,7 @@ impl VectorFunction for ReadDecode {
             Tag::module("read_decode", "What the register at an address says, and whether there is one.");
         let value = Pins::vector("value", self.offsets.len(), 32);
         let outputs = vec![Pins::vector("data", 1, 32), Pins::vector("known", 1, 1)];
-        (tag, vec![Pins::vector("address", 1, ADDRESS_BITS), value], outputs)
+        (tag, vec![Pins::vector("address", 1, self.address_bits), value], outputs)
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
@@ -104,15 +108,29 @@ pub fn host_register(
     select: Wire,
     write: Write,
 ) -> Wire {
-    let tag = Tag::module(format!("host_register_{width}"), "Written by the host.");
+    host_register_from(0, around, name, width, select, write)
+}
+
+/// [`host_register`] with other contents after reset.
+pub fn host_register_from(
+    reset: u32,
+    around: &mut Module,
+    name: impl Into<Name>,
+    width: u32,
+    select: Wire,
+    write: Write,
+) -> Wire {
+    let from = if reset == 0 { String::new() } else { format!("_from_{reset:x}") };
+    let tag = Tag::module(format!("host_register_{width}{from}"), "Written by the host.");
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
         let [select, data, mask] =
             m.input_each([("select", select), ("data", write.data), ("mask", write.mask)]);
-        let value = m.state("value_q", width);
-        let [next] = m.call("merge", MergeFunction { width }, [select, data, mask, value]);
-        m.next(value, next);
+        let next = m.later(width);
+        let value = m.register_reset("value_q", reset.into(), next);
+        let [merged] = m.call("merge", MergeFunction { width }, [select, data, mask, value]);
+        m.drive(next, merged);
         m.output("value", value)
     })
 }
@@ -219,21 +237,26 @@ impl VectorFunction for StatusWord {
 
 function! {
     /// Next contents of a counter.
-    pub struct CountFunction {}
-    name(this) = "count_event";
-    doc = "One more for each cycle with the event.";
-    inputs { occurs: 1, count: COUNTER_BITS }
+    pub struct CountFunction { bits: u32 }
+    name(this) = if this.bits == 1 { "count_event".into() } else { format!("count_{}", this.bits) };
+    doc = if this.bits == 1 { "One more for each cycle with the event." } else { "Adds a number." };
+    inputs { occurs: this.bits, count: COUNTER_BITS }
     outputs { following: COUNTER_BITS }
     eval<W> { [count.add(&occurs.zext(COUNTER_BITS))] }
 }
-/// Counts the cycles in which `occurs` is set; returns the count.
+/// Adds up the numbers on `occurs`, whose one bit marks the cycles that count; returns the sum.
 pub fn event_counter(around: &mut Module, name: impl Into<Name>, occurs: Wire) -> Wire {
-    around.part(name, Tag::module("event_counter", "Counts cycles in which something happens."), |m| {
+    let bits = occurs.width();
+    let tag = match bits {
+        1 => Tag::module("event_counter", "Counts cycles in which something happens."),
+        _ => Tag::module(format!("counter_{bits}"), "Adds up numbers."),
+    };
+    around.part(name, tag, |m| {
         m.clock();
         m.reset();
         let occurs = m.input("occurs", occurs);
         let count = m.state("count_q", COUNTER_BITS);
-        let [next] = m.call("step", CountFunction {}, [occurs, count]);
+        let [next] = m.call("step", CountFunction { bits }, [occurs, count]);
         m.next(count, next);
         m.output("count", count)
     })

@@ -4,7 +4,7 @@ use super::fields::*;
 use super::lite::lite_slave;
 use super::logic::{EitherFunction, block_count_bits, credit};
 use super::ports::{LiteHost, LiteSlave};
-use super::registers::{Access, Register, RegisterName, errors, registers};
+use super::registers::{ADDRESS_BITS, Access, Register, RegisterName, errors, registers};
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
 use flashd_spec::config::{Values, WrapperConfig};
 
@@ -116,7 +116,8 @@ pub fn host_control(
         let words = [vec![control], status, vec![blocks_to_run, length], optional, counts].concat();
         let offsets = table.iter().map(|register| register.offset).collect();
         let read = [vec![slave.read_address], words].concat();
-        let read = m.leaf("read_decode", VectorLeaf::new(ReadDecode { offsets }), &read);
+        let read =
+            m.leaf("read_decode", VectorLeaf::new(ReadDecode { address_bits: ADDRESS_BITS, offsets }), &read);
         m.drive_all(&[read_data, read_known], &read);
 
         let requested = config.values == Values::Requested;
@@ -197,7 +198,11 @@ impl<'a> Written<'a> {
         let registers: Vec<&Register> =
             table.iter().filter(|register| register.access != Access::ReadOnly).collect();
         let offsets = registers.iter().map(|register| register.offset).collect();
-        let mut select = m.leaf("write_decode", VectorLeaf::new(WriteDecode { offsets }), &[address, write]);
+        let mut select = m.leaf(
+            "write_decode",
+            VectorLeaf::new(WriteDecode { address_bits: ADDRESS_BITS, offsets }),
+            &[address, write],
+        );
         let known = select.split_off(registers.len())[0];
         Written { registers, select, known }
     }

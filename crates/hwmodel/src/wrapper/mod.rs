@@ -19,7 +19,8 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `top`, `ports` | the wrapper around an array, and its ports |
+//! | `top`, `ports` | the wrapper and its ports |
+//! | `around` | the array and all its streams, which the [unit](crate::unit) has too |
 //! | `registers` | the table of registers |
 //! | `host`, `lite`, `fields` | the registers, their AXI4-Lite port, the effect of a write |
 //! | `vector`, `packet`, `beat` | assembling vectors from beats, rules of packets |
@@ -32,15 +33,16 @@
 //!
 //! The user's choices are in [`WrapperConfig`](flashd_spec::config::WrapperConfig).
 
-mod advance;
+pub(crate) mod advance;
+pub mod around;
 pub mod beat;
 mod buffer;
-mod fields;
+pub(crate) mod fields;
 mod host;
 mod keys;
-mod lite;
-mod logic;
-mod packet;
+pub(crate) mod lite;
+pub(crate) mod logic;
+pub(crate) mod packet;
 pub mod ports;
 mod queries;
 pub mod registers;

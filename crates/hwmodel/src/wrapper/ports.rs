@@ -1,7 +1,6 @@
 //! The ports of a wrapper, stream by stream, as wires of the module around it.
 
 use super::beat::Shape;
-use super::registers::ADDRESS_BITS;
 use crate::rtl::{Module, Wire, bundle};
 use flashd_spec::config::WrapperConfig;
 use flashd_spec::streams::StreamPort;
@@ -71,7 +70,7 @@ impl SourceOutputs {
 
 /// The signals of the AXI4-Lite port that the host drives.
 pub struct LiteHost {
-    /// Byte address of a write, [`ADDRESS_BITS`].
+    /// Byte address of a write.
     pub awaddr: Wire,
     /// The address is valid.
     pub awvalid: Wire,
@@ -83,7 +82,7 @@ pub struct LiteHost {
     pub wvalid: Wire,
     /// The host accepts a response to a write.
     pub bready: Wire,
-    /// Byte address of a read, [`ADDRESS_BITS`].
+    /// Byte address of a read.
     pub araddr: Wire,
     /// The address is valid.
     pub arvalid: Wire,
@@ -116,10 +115,10 @@ pub struct LiteSlave {
 bundle!(LiteSlave { awready, wready, bresp, bvalid, arready, rdata, rresp, rvalid });
 
 impl LiteHost {
-    /// Open wires.
-    pub fn open(bench: &mut Module) -> LiteHost {
+    /// Open wires; addresses have `address_bits`.
+    pub fn open(bench: &mut Module, address_bits: u32) -> LiteHost {
         let [awvalid, wvalid, bready, arvalid, rready] = [(); 5].map(|()| bench.open(1));
-        let [awaddr, araddr] = [(); 2].map(|()| bench.open(ADDRESS_BITS));
+        let [awaddr, araddr] = [(); 2].map(|()| bench.open(address_bits));
         let (wdata, wstrb) = (bench.open(32), bench.open(4));
         LiteHost { awaddr, awvalid, wdata, wstrb, wvalid, bready, araddr, arvalid, rready }
     }

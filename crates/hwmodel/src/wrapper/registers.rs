@@ -17,6 +17,8 @@ pub enum Access {
     ReadWrite,
     /// Read; a one clears its bit.
     ClearByOne,
+    /// Write: a one is a command. Reads as 0.
+    Command,
 }
 
 /// Names of the registers.
@@ -75,21 +77,27 @@ pub struct Field {
     pub bit: u32,
     /// Bits.
     pub width: u32,
+    /// The access of a host, if it is not the register's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
     /// Its meaning, for the manifest and the documentation.
     pub meaning: Cow<'static, str>,
 }
 
-/// A register.
+/// A register, with a name of type `N`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Register {
+pub struct Register<N = RegisterName> {
     /// Name.
-    pub name: RegisterName,
+    pub name: N,
     /// Address in bytes.
     pub offset: u32,
     /// Access by the host.
     pub access: Access,
     /// Width in bits, from bit 0. The bits above read as zero and ignore writes.
     pub width: u32,
+    /// Contents after reset.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reset: u32,
     /// Its meaning, for the manifest and the documentation.
     pub meaning: Cow<'static, str>,
     /// Its fields, if it has more than one.
@@ -97,8 +105,13 @@ pub struct Register {
     pub fields: Vec<Field>,
 }
 
-fn field(name: &'static str, bit: u32, meaning: &'static str) -> Field {
-    Field { name: name.into(), bit, width: 1, meaning: meaning.into() }
+fn is_zero(reset: &u32) -> bool {
+    *reset == 0
+}
+
+/// A field of one bit.
+pub(crate) fn field(name: &'static str, bit: u32, meaning: &'static str) -> Field {
+    Field { name: name.into(), bit, width: 1, access: None, meaning: meaning.into() }
 }
 
 /// The lowest bit of STATUS that is an error.
@@ -250,7 +263,7 @@ pub fn registers(config: &WrapperConfig) -> Vec<Register> {
     ];
     let register = |(_, name, offset, access, width): (bool, RegisterName, u32, Access, u32)| {
         let (meaning, fields) = (name.meaning().into(), name.fields(config));
-        Register { name, offset, access, width, meaning, fields }
+        Register { name, offset, access, width, reset: 0, meaning, fields }
     };
     rows.into_iter().filter(|row| row.0).map(register).collect()
 }

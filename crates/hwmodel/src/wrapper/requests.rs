@@ -26,14 +26,16 @@ function! {
 /// The requests for values, with one register to wait in. Returns the stream `[tvalid, tdata]`, where `tdata` is the place of the key in
 /// its block, and `blocked`: a request cannot leave, and the array must freeze.
 ///
-/// `step`: `v_ren`, the step needs its value; `index`, the place of its key; `ce`, the array is not frozen.
+/// `step`: `v_ren`, the step needs its value; `index`, the place of its key, or its address; `ce`, the array is not frozen.
 pub fn request_stream(
     around: &mut Module,
     name: impl Into<Name>,
     step: [(&str, Wire); 3],
     tready: Wire,
 ) -> ([Wire; 2], Wire) {
-    around.part(name, Tag::module("request_stream", "Requests for values."), |m| {
+    let width = step[1].1.width();
+    let suffix = if width == INDEX_BITS { String::new() } else { format!("_{width}") };
+    around.part(name, Tag::module(format!("request_stream{suffix}"), "Requests for values."), |m| {
         m.clock();
         m.reset();
         let [v_ren, index, ce] = m.input_each(step);
@@ -45,7 +47,7 @@ pub fn request_stream(
             m.call("rules", RequestRulesFunction {}, [v_ren, asked, kept, tready, ce]);
         m.next_all(&[asked, kept], &[next_asked, next_kept]);
         let kept_index = m.register_if("index_q", keep, index);
-        let [tdata] = m.call("select", SelectFunction { width: INDEX_BITS }, [kept, kept_index, index]);
+        let [tdata] = m.call("select", SelectFunction { width }, [kept, kept_index, index]);
         let stream = m.output_each([("tvalid", tvalid), ("tdata", tdata)]);
         (stream, m.output("blocked", blocked))
     })

@@ -52,7 +52,7 @@ pub struct StepOutputs {
     pub due: Wire,
     /// Where all values are sent: the value due belongs to the block's last key.
     pub due_last: Option<Wire>,
-    /// Where values are asked for: the place of the step's key in its block, 32 bits.
+    /// Where requests carry it: the place of the step's key in its block, 32 bits.
     pub index: Option<Wire>,
     /// Cores with partial results: the array reads the accumulators of a state in this cycle.
     pub state_due: Option<Wire>,
@@ -67,12 +67,14 @@ pub struct StepTimes {
     pub value_latency: u32,
     /// The core needs a key in every cycle of a block.
     pub dense: bool,
+    /// All values are sent.
+    pub all: bool,
 }
 
 /// Tracks the steps in the array. It freezes with the array.
 ///
 /// `handshakes`: `k_valid`, a key is offered; `k_ready`, the array takes it; `k_last`, it is the last of its block; `q_ready`, the array
-/// takes a query. `step`, where values are asked for: a step of a key reaches the value stage. `ask`: a value is due `value_latency`
+/// takes a query. `step`, where requests carry the place of a key: a step of a key reaches the value stage. `ask`: a value is due `value_latency`
 /// cycles later. `state`, for cores with partial results: the accumulators of a state are due then, and no value.
 pub fn step_tracker(
     around: &mut Module,
@@ -83,16 +85,16 @@ pub fn step_tracker(
     ask: Wire,
     state: Option<Wire>,
 ) -> StepOutputs {
-    let StepTimes { v_step_latency, value_latency, dense } = times;
-    let all = step.is_none();
+    let StepTimes { v_step_latency, value_latency, dense, all } = times;
     let suffix = match (all, dense) {
         (true, _) => "_all",
         (_, false) => "",
         _ => "_dense",
     };
+    let places = if all || step.is_some() { "" } else { "_unplaced" };
     let states = if state.is_some() { "_states" } else { "" };
     let tag = Tag::module(
-        format!("step_tracker_{v_step_latency}_{value_latency}{suffix}{states}"),
+        format!("step_tracker_{v_step_latency}_{value_latency}{suffix}{places}{states}"),
         "What the streams need to know of the steps in the array.",
     );
     around.part(name, tag, |m| {
@@ -115,10 +117,10 @@ pub fn step_tracker(
         });
         // Delays the flag of a block's last key to where its place (values asked for) or its value (all sent) is needed.
         let end_stages = v_step_latency + if all { value_latency } else { 0 };
-        let end = late_flag(m, "end_q", k_end, end_stages as usize);
+        let end = (all || step.is_some()).then(|| late_flag(m, "end_q", k_end, end_stages as usize));
         let due = late_flag(m, "due_q", ask, value_latency as usize);
         let state_due = state.map(|state| late_flag(m, "state_due_q", state, value_latency as usize));
-        let index = step.map(|step| {
+        let index = step.zip(end).map(|(step, end)| {
             let index = m.state("index_q", INDEX_BITS);
             let [next] = m.call("next_step", NextStepFunction {}, [step, end, index]);
             m.next(index, next);
@@ -128,7 +130,7 @@ pub fn step_tracker(
             running: m.output("running", running),
             key_missing: m.optional_output("key_missing", key_missing),
             due: m.output("due", due),
-            due_last: m.optional_output("due_last", all.then_some(end)),
+            due_last: m.optional_output("due_last", end.filter(|_| all)),
             index: m.optional_output("index", index),
             state_due: m.optional_output("state_due", state_due),
         }

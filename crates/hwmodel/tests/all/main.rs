@@ -21,5 +21,6 @@ mod softcap;
 mod structure;
 mod tables;
 mod terms;
+mod unit_host;
 mod vectors;
 mod words;

@@ -1,7 +1,7 @@
 //! The RTL in both of its engines, model and vector engine on the same streams.
 
 use super::unread::Unread;
-use super::wrapper;
+use super::{unit, wrapper};
 use crate::array::{self, ArrayCounters, ArrayWorkload, Disturbance};
 use crate::core::protocol::Counters;
 use crate::core::run::{run, run_model};
@@ -10,9 +10,11 @@ use crate::gaps::Gaps;
 use crate::running::{Drive, RtlEngine};
 use crate::selftest::{ROUND_KINDS, array_workload, workload};
 use crate::split::{self, SplitCounters, SplitWorkload};
+use crate::unit::UnitDrive;
 use flashd_golden::{Model, Monitor, QueryResult};
 use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig, WrapperConfig};
 use flashd_spec::machine::Machine;
+use flashd_spec::unit::UnitConfig;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -75,6 +77,7 @@ pub fn compare(drawn: &Machine, seed: u64, keys: usize) -> Result<EngineCounts, 
             Machine::Array(config) => array(config, &stream, &mut rng),
             Machine::Split(config) => split_keys(config, &stream, &mut rng),
             Machine::Wrapper(config) => streams(config, &stream, &mut rng),
+            Machine::Unit(config) => jobs(config, &stream, &mut rng),
         };
         all += one.map_err(|e| format!("{stream:?}: {e}"))?;
         all.streams += 1;
@@ -235,6 +238,20 @@ fn streams(
         Gaps::Random(seed) => crate::wrapper::Paces::random(seed),
     };
     let run = crate::wrapper::run_against(config, &w, &paces, rng.random(), &plain)?;
+    all += EngineCounts { cycles: run.cycles, comparisons: run.comparisons, ..EngineCounts::default() };
+    Ok(all)
+}
+
+/// A unit with its memory. The vector engine runs its array.
+fn jobs(config: &UnitConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<EngineCounts, String> {
+    let mut all = array(&config.array, stream, rng)?;
+    let jobs = unit::jobs(config, stream.keys, rng);
+    let drive = match stream.drive.gaps {
+        Gaps::None => UnitDrive::fixed(rng.random_range(1..20), 1),
+        Gaps::Random(seed) => UnitDrive::random(seed),
+    };
+    let drive = UnitDrive { engine: stream.drive.engine, ..drive };
+    let run = crate::unit::run(config, &jobs, &drive, &mut []).map_err(|e| e.to_string())?;
     all += EngineCounts { cycles: run.cycles, comparisons: run.comparisons, ..EngineCounts::default() };
     Ok(all)
 }

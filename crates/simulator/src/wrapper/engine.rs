@@ -1,10 +1,11 @@
 //! Clocks one stream wrapper.
 
+use super::lite::{LiteInputs, LiteOutputs, LitePorts};
 use crate::running::{RtlEngine, Running};
 use flashd_hwmodel::rtl::PortPlace;
 use flashd_spec::bits::ones;
 use flashd_spec::config::{ConfigError, WrapperConfig};
-use flashd_spec::streams::{REGISTER_PORT, StreamPort};
+use flashd_spec::streams::StreamPort;
 
 /// A beat on a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,36 +16,6 @@ pub struct Beat {
     pub last: bool,
     /// `tuser`, where there is one.
     pub user: u64,
-}
-
-/// Inputs of the register port in one cycle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct LiteInputs {
-    /// `awaddr`, in bytes, where `awvalid`.
-    pub aw: Option<u64>,
-    /// `wdata`, 32 bits, and `wstrb`, a bit a byte, where `wvalid`.
-    pub w: Option<(u64, u64)>,
-    /// The host takes the answer to a write.
-    pub bready: bool,
-    /// `araddr`, in bytes, where `arvalid`.
-    pub ar: Option<u64>,
-    /// The host accepts read data.
-    pub rready: bool,
-}
-
-/// Outputs of the register port in one cycle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LiteOutputs {
-    /// The address of a write is taken, if one is offered.
-    pub awready: bool,
-    /// The data of a write are taken, if some are offered.
-    pub wready: bool,
-    /// `bresp` where `bvalid`: 0 for OKAY, 2 for SLVERR.
-    pub b: Option<u64>,
-    /// The address of a read is taken, if one is offered.
-    pub arready: bool,
-    /// `rdata`, 32 bits, and `rresp`, as `bresp`, where `rvalid`.
-    pub r: Option<(u64, u64)>,
 }
 
 /// Everything that a wrapper's inputs carry in one cycle.
@@ -128,13 +99,6 @@ impl StreamPorts {
     }
 }
 
-/// Inputs of the register port, in the order in which they are driven.
-const LITE_INPUTS: [&str; 9] =
-    ["awvalid", "awaddr", "wvalid", "wdata", "wstrb", "bready", "arvalid", "araddr", "rready"];
-/// Its outputs.
-const LITE_OUTPUTS: [&str; 8] =
-    ["awready", "wready", "bvalid", "bresp", "arready", "rvalid", "rdata", "rresp"];
-
 /// A wrapper, its clock and its cycle count.
 pub(super) struct WrapperEngine {
     wrapper: Running,
@@ -143,8 +107,7 @@ pub(super) struct WrapperEngine {
     sources: [StreamPorts; 4],
     requests: StreamPorts,
     results: StreamPorts,
-    lite_inputs: [PortPlace; 9],
-    lite_outputs: [PortPlace; 8],
+    lite: LitePorts,
     /// What idle data inputs carry.
     noise: u64,
 }
@@ -156,15 +119,13 @@ impl WrapperEngine {
     /// If the configuration is not valid.
     pub(super) fn new(config: &WrapperConfig, engine: RtlEngine) -> Result<Self, ConfigError> {
         let wrapper = Running::new(config, engine)?;
-        let lite = |signal: &str| wrapper.port(&format!("{REGISTER_PORT}{signal}"));
         Ok(WrapperEngine {
             aresetn: wrapper.port("aresetn"),
             sources: [StreamPort::Queries, StreamPort::Keys, StreamPort::Values, StreamPort::States]
                 .map(|stream| StreamPorts::of(&wrapper, stream)),
             requests: StreamPorts::of(&wrapper, StreamPort::Requests),
             results: StreamPorts::of(&wrapper, StreamPort::Results),
-            lite_inputs: LITE_INPUTS.map(lite),
-            lite_outputs: LITE_OUTPUTS.map(lite),
+            lite: LitePorts::of(&wrapper),
             wrapper,
             noise: 0,
         })
@@ -194,34 +155,13 @@ impl WrapperEngine {
         }
         wrapper.set(self.requests.ready, inputs.vreq_ready);
         wrapper.set(self.results.ready, inputs.o_ready);
-        let i = &inputs.lite;
-        let (wdata, wstrb) = i.w.unwrap_or((noise & 0xffff_ffff, noise & 15));
-        let lite = [
-            i.aw.is_some().into(),
-            i.aw.unwrap_or(noise & 0xff),
-            i.w.is_some().into(),
-            wdata,
-            wstrb,
-            i.bready.into(),
-            i.ar.is_some().into(),
-            i.ar.unwrap_or(noise & 0xff),
-            i.rready.into(),
-        ];
-        self.lite_inputs.into_iter().zip(lite).for_each(|(port, value)| wrapper.set(port, value));
+        self.lite.drive(wrapper, &inputs.lite, noise);
         wrapper.settle();
         [outputs.q_ready, outputs.k_ready, outputs.v_ready, outputs.s_ready] =
             self.sources.each_ref().map(|stream| wrapper.is_high(stream.ready));
         outputs.vreq = wrapper.is_high(self.requests.valid).then(|| wrapper.get(self.requests.data));
         outputs.o = self.results.offered(wrapper);
-        let [awready, wready, bvalid, bresp, arready, rvalid, rdata, rresp] =
-            self.lite_outputs.map(|port| wrapper.get(port));
-        outputs.lite = LiteOutputs {
-            awready: awready != 0,
-            wready: wready != 0,
-            b: (bvalid != 0).then_some(bresp),
-            arready: arready != 0,
-            r: (rvalid != 0).then_some((rdata, rresp)),
-        };
+        outputs.lite = self.lite.outputs(wrapper);
     }
 
     /// The rising edge that ends the current cycle: every register captures.

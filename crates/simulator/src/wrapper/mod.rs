@@ -12,9 +12,11 @@ mod rules;
 mod stream;
 mod workload;
 
-pub use engine::{Beat, LiteOutputs, WrapperOutputs};
-pub use lite::{LiteAccess, LiteAnswer};
+pub use engine::{Beat, WrapperOutputs};
+pub use lite::{LiteAccess, LiteAnswer, LiteOutputs};
+pub(crate) use lite::{LiteHost, LiteInputs, LitePorts};
 pub use lockstep::{WrapperError, WrapperRun, run, run_against, run_observed};
 pub use pace::Pace;
+pub(crate) use pace::Side;
 pub use stream::{Paces, WrapperBench, WrapperDrive};
 pub use workload::{ExpectedBlock, Mask, WrapperBlock, WrapperWorkload};

@@ -27,7 +27,7 @@ impl Pace {
 
 /// One side of a stream.
 #[derive(Clone, Debug)]
-pub(super) struct Side {
+pub(crate) struct Side {
     pace: Pace,
     rng: ChaCha8Rng,
     on: bool,
@@ -37,7 +37,7 @@ pub(super) struct Side {
 
 impl Side {
     /// A side with a pace.
-    pub(super) fn new(pace: Pace, seed: u64) -> Self {
+    pub(crate) fn new(pace: Pace, seed: u64) -> Self {
         Side { pace, rng: ChaCha8Rng::seed_from_u64(seed), on: false, left: 0, peer: false }
     }
 
@@ -62,7 +62,7 @@ impl Side {
     }
 
     /// Records whether the other side acted in this cycle.
-    pub(super) fn saw(&mut self, peer: bool) {
+    pub(crate) fn saw(&mut self, peer: bool) {
         self.peer = peer;
     }
 }

@@ -5,6 +5,7 @@
 mod array;
 mod array_masks;
 mod array_partial;
+mod axi;
 mod bias;
 mod hostile;
 mod integers;
@@ -20,6 +21,8 @@ mod shared_log;
 mod softcap;
 mod split;
 mod throughput;
+mod unit;
+mod unit_registers;
 mod units;
 mod value_latency;
 mod wave;

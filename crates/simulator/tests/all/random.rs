@@ -35,6 +35,10 @@ fn fields(drawn: &Machine) -> Vec<(String, Value)> {
             add(to_value(&wrapper.array).unwrap());
             add(to_value(wrapper).unwrap());
         }
+        Machine::Unit(unit) => {
+            add(to_value(&unit.array).unwrap());
+            add(to_value(unit).unwrap());
+        }
     }
     fields
 }

@@ -78,7 +78,7 @@ fn every_address_is_answered() {
         for at in (0..256u64).step_by(4) {
             let register = table.iter().find(|r| u64::from(r.offset) == at);
             let written = match register.map(|r| r.access) {
-                Some(Access::ReadWrite | Access::ClearByOne) => OKAY,
+                Some(Access::ReadWrite | Access::ClearByOne | Access::Command) => OKAY,
                 Some(Access::ReadOnly) | None => SLVERR,
             };
             let answers = bench.access(&[LiteAccess::Write(at, 0, 15), LiteAccess::Read(at)]).unwrap();

@@ -24,7 +24,8 @@ impl Python {
         }
     }
 
-    fn program(&self) -> PathBuf {
+    /// The interpreter.
+    pub fn program(&self) -> PathBuf {
         self.folder.join("bin/python")
     }
 

@@ -55,6 +55,7 @@ fn every_option_of_the_command_line_is_drawn() {
             Machine::Array(array) => to_value(array),
             Machine::Split(split) => to_value(split),
             Machine::Wrapper(wrapper) => to_value(wrapper),
+            Machine::Unit(unit) => to_value(unit),
         };
         let mut parts = vec![config.unwrap()];
         while let Some(Value::Object(fields)) = parts.pop() {

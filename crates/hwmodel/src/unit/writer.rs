@@ -1,0 +1,300 @@
+//! Writes rows: from the beats of a stream to bursts of a memory, whose rows begin at any byte.
+
+use super::align::{BUS_WORD, WriteAlign};
+use super::bursts::{BEAT_COUNT_BITS, BurstFunction, RowShape};
+use super::fifo::queue;
+use crate::function;
+use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire, bundle};
+use crate::word::{Word, ones};
+use crate::wrapper::packet::UpDownFunction;
+
+/// Logarithm of the bursts whose responses may be missing.
+const WRITES_BITS: u32 = 3;
+
+/// Width of their number.
+const UNANSWERED_BITS: u32 = WRITES_BITS + 2;
+
+function! {
+    /// The states of the writer.
+    pub struct WriteRulesFunction { row: RowShape }
+    name(this) = format!("write_rules_{}", this.row.ident());
+    doc = "A row: its address when its first beat is there, its beats, and the same again behind a boundary of 4 KiB.\n\
+           stop: beats of a burst that has begun follow without strobes, and no other begins; one that is offered stays as it is.";
+    inputs {
+        address: this.row.address, state: 2, rest: 1, sent: BEAT_COUNT_BITS, left: BEAT_COUNT_BITS, beats: BEAT_COUNT_BITS,
+        crosses: 1, stop: 1, waits: 1, offered: 1, room: 1, awready: 1, wready: 1
+    }
+    outputs {
+        begins: 1, aw: 1, w: 1, last: 1, strobes: 1, first: 1, final_beat: 1, tail: 1, take: 1, row_ends: 1,
+        next_waits: 1, next_state: 2, next_rest: 1, next_sent: BEAT_COUNT_BITS, next_left: BEAT_COUNT_BITS
+    }
+    eval<W> {
+        let RowShape { bytes, beat: log, .. } = this.row;
+        let count = |value: u64| W::constant(BEAT_COUNT_BITS, value);
+        let is = |number: u64| state.eq(&W::constant(2, number));
+        let to = |number: u64| W::constant(2, number);
+        let (idle, aw, data) = (is(0), is(1).named("at_address"), is(2).named("at_data"));
+        let beats_in = u64::from(this.row.beats());
+        // Output beats of the row, and whether the last one needs no input beat.
+        let end = address.slice(0, log).zext(13).add(&W::constant(13, u64::from(bytes) + ones(log)));
+        let row_beats = end.drop_low(log).zext(BEAT_COUNT_BITS).named("row_beats");
+        let following = sent.add(&count(1)).named("following");
+        let final_beat = following.eq(&row_beats).named("final_beat");
+        let needs = sent.lt(&count(beats_in)).named("needs_beat");
+        let begins = idle.and(&offered.or(&rest)).and(&room).and(&stop.not()).named("begins");
+        let stop = stop.and(&waits.not()).named("stops");
+        let tail = stop.or(&needs.not());
+        let w = data.and(&stop.or(&needs.not()).or(&offered)).named("beat_offered");
+        let moves = w.and(&wready).named("beat_taken");
+        let last = left.eq(&count(1)).named("burst_end");
+        let ended = moves.and(&last).named("burst_ended");
+        let row_ends = moves.and(&final_beat).and(&stop.not()).named("row_end");
+        let next_state = begins.select(&to(1), &aw.and(&awready).select(&to(2), &ended.select(&to(0), &state)));
+        let next_rest = ended.select(&rest.not().and(&crosses), &rest);
+        let counted = moves.select(&row_ends.not().repeat(BEAT_COUNT_BITS).and(&following), &sent);
+        let less = left.sub(&count(1)).named("less");
+        [
+            begins.clone(),
+            aw,
+            w.clone(),
+            last,
+            stop.not(),
+            sent.any().not(),
+            final_beat,
+            tail,
+            moves.and(&needs).and(&stop.not()),
+            row_ends,
+            w.and(&wready.not()).and(&stop.not()),
+            next_state,
+            next_rest,
+            counted,
+            begins.select(&beats, &moves.select(&less, &left)),
+        ]
+    }
+}
+
+/// The strobes of a beat.
+struct Strobes {
+    row: RowShape,
+}
+
+impl VectorFunction for Strobes {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let lanes = 1usize << self.row.beat;
+        let tag = Tag::module(
+            format!("strobes_{}_{lanes}", self.row.bytes),
+            "The bytes of a beat that are the row's: from its first one on in the first beat, up to its last one in the last.",
+        );
+        let inputs = vec![
+            Pins::word("offset", self.row.beat),
+            Pins::word("enable", 1),
+            Pins::word("first", 1),
+            Pins::word("final_beat", 1),
+        ];
+        (tag, inputs, vec![Pins::vector("strobe", lanes, 1)])
+    }
+
+    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
+        let [offset, enable, first, last] = [&inputs[0][0], &inputs[1][0], &inputs[2][0], &inputs[3][0]];
+        let bits = self.row.beat;
+        // The last byte's lane.
+        let end = offset.add(&W::constant(bits, u64::from(self.row.bytes - 1) & ones(bits))).named("end");
+        let lane = |i: u64| {
+            let place = W::constant(bits, i);
+            let before = first.and(&place.lt(offset));
+            let behind = last.and(&end.lt(&place));
+            enable.and(&before.or(&behind).not())
+        };
+        vec![(0..1 << bits).map(lane).collect()]
+    }
+}
+
+function! {
+    /// Beats less one.
+    pub struct LenFunction {}
+    name(this) = "burst_len";
+    doc = "AXI4 counts the beats behind the first.";
+    inputs { beats: BEAT_COUNT_BITS }
+    outputs { len: 8 }
+    eval<W> { [beats.sub(&W::constant(BEAT_COUNT_BITS, 1)).slice(0, 8)] }
+}
+
+function! {
+    /// Whether something is under way.
+    pub struct BusyFunction { bits: u32 }
+    name(this) = format!("under_way_{}", this.bits);
+    doc = "Bursts without an answer, or one that is being offered.";
+    inputs { unanswered: 1, state: this.bits }
+    outputs { busy: 1 }
+    eval<W> { [unanswered.or(&state.any())] }
+}
+
+function! {
+    /// The response of a write.
+    pub struct WriteFaultFunction {}
+    name(this) = "write_fault";
+    doc = "A burst was answered with SLVERR or DECERR.";
+    inputs { bvalid: 1, bresp: 2 }
+    outputs { fault: 1 }
+    eval<W> { [bvalid.and(&bresp.bit(1))] }
+}
+
+/// The signals of the channels of write addresses and data.
+pub struct WriteChannels {
+    /// An address is offered.
+    pub awvalid: Wire,
+    /// The address.
+    pub awaddr: Wire,
+    /// Beats less one.
+    pub awlen: Wire,
+    /// A beat is offered.
+    pub wvalid: Wire,
+    /// Its words.
+    pub wdata: Vec<Wire>,
+    /// A strobe for each byte.
+    pub wstrb: Vec<Wire>,
+    /// It ends its burst.
+    pub wlast: Wire,
+}
+
+/// Answers of the memory.
+#[derive(Clone, Copy)]
+pub struct WriteAnswers {
+    /// An address is taken.
+    pub awready: Wire,
+    /// A beat is taken.
+    pub wready: Wire,
+    /// A burst is answered.
+    pub bvalid: Wire,
+    /// How.
+    pub bresp: Wire,
+}
+
+bundle!(WriteAnswers { awready, wready, bvalid, bresp });
+
+/// Outputs of [`row_writer`].
+pub struct RowWriter {
+    /// The channels.
+    pub channels: WriteChannels,
+    /// The stream's beat is taken.
+    pub take: Wire,
+    /// The last beat of a row is taken by the memory.
+    pub row_ends: Wire,
+    /// Bursts have begun and not been answered.
+    pub busy: Wire,
+    /// A burst was answered with an error: there is one, the response, the address.
+    pub fault: [Wire; 3],
+}
+
+/// The words of a beat: bytes of the stream's beat, and the bytes left over from the last beat.
+fn beat_data(
+    m: &mut Module,
+    (row, word): (RowShape, u32),
+    data: &[Wire],
+    [offset, tail, take]: [Wire; 3],
+) -> Vec<Wire> {
+    let words = (8 << row.beat) / BUS_WORD as usize;
+    let left_over: Vec<Wire> = (0..words).map(|i| m.state_if(("left_over_q", i), BUS_WORD, take)).collect();
+    let inputs = [data, &left_over, &[offset, tail]].concat();
+    let mut aligned = m.leaf("align", VectorLeaf::new(WriteAlign { beat: row.beat, word }), &inputs);
+    let round = aligned.split_off(words);
+    m.next_all(&left_over, &round);
+    aligned
+}
+
+/// Writes rows. `address`: of the row whose beats are offered; `stop`: no burst may begin.
+pub fn row_writer(
+    around: &mut Module,
+    name: &str,
+    (row, word): (RowShape, u32),
+    address: Wire,
+    (offered, data): (Wire, &[Wire]),
+    stop: Wire,
+    answers: &WriteAnswers,
+) -> RowWriter {
+    let tag = Tag::module(format!("row_writer_{}_{word}", row.ident()), "Writes rows.");
+    around.part(name, tag, |m| {
+        m.clock();
+        m.reset();
+        let [address, offered, stop] =
+            m.input_each([("address", address), ("offered", offered), ("stop", stop)]);
+        let data = m.inputs("data", data);
+        let answers = m.enter("", answers);
+
+        let (state, rest) = (m.state("state_q", 2), m.state("rest_q", 1));
+        let waits = m.state("waits_q", 1);
+        let (sent, left) = (m.state("sent_q", BEAT_COUNT_BITS), m.state("left_q", BEAT_COUNT_BITS));
+        let [start, beats, crosses] = m.call("burst", BurstFunction { row }, [address, rest]);
+        // The addresses of bursts without an answer.
+        let begins_later = m.later(1);
+        let open = queue(m, "open", WRITES_BITS, begins_later, &[&[start]], answers.bvalid);
+        let inputs = [
+            address,
+            state,
+            rest,
+            sent,
+            left,
+            beats,
+            crosses,
+            stop,
+            waits,
+            offered,
+            open.room,
+            answers.awready,
+            answers.wready,
+        ];
+        let [
+            begins,
+            aw,
+            w,
+            last,
+            strobes,
+            first,
+            final_beat,
+            tail,
+            take,
+            row_ends,
+            next_waits,
+            next_state,
+            next_rest,
+            next_sent,
+            next_left,
+        ] = m.call("rules", WriteRulesFunction { row }, inputs);
+        m.drive(begins_later, begins);
+        m.next_all(
+            &[waits, state, rest, sent, left],
+            &[next_waits, next_state, next_rest, next_sent, next_left],
+        );
+        let awaddr = m.register_if("awaddr_q", begins, start);
+        let [len] = m.call("len", LenFunction {}, [beats]);
+        let awlen = m.register_if("awlen_q", begins, len);
+
+        let offset = super::fields::low_bits(m, "offset", address, row.beat);
+        let wdata = beat_data(m, (row, word), &data, [offset, tail, take]);
+        let strobe =
+            m.leaf("strobe", VectorLeaf::new(Strobes { row }), &[offset, strobes, first, final_beat]);
+
+        let [fault] = m.call("fault", WriteFaultFunction {}, [answers.bvalid, answers.bresp]);
+        let count = m.state("unanswered_q", UNANSWERED_BITS);
+        let counted = UpDownFunction { bits: UNANSWERED_BITS };
+        let [next, some] = m.call("unanswered", counted, [count, begins, answers.bvalid]);
+        m.next(count, next);
+        let [busy] = m.call("busy", BusyFunction { bits: 2 }, [some, state]);
+        let channels = WriteChannels {
+            awvalid: m.output("awvalid", aw),
+            awaddr: m.output("awaddr", awaddr),
+            awlen: m.output("awlen", awlen),
+            wvalid: m.output("wvalid", w),
+            wdata: m.outputs("wdata", &wdata),
+            wstrb: m.outputs("wstrb", &strobe),
+            wlast: m.output("wlast", last),
+        };
+        RowWriter {
+            channels,
+            take: m.output("take", take),
+            row_ends: m.output("row_ends", row_ends),
+            busy: m.output("busy", busy),
+            fault: m.output_each([("fault", fault), ("resp", answers.bresp), ("at", open.words[0][0])]),
+        }
+    })
+}

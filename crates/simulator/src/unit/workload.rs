@@ -1,0 +1,218 @@
+//! Jobs in memory, and the model's expectations.
+
+use super::memory::Memory;
+use super::rows::RowPacking;
+use flashd_golden::{Action, Head, Model, QueryResult};
+use flashd_spec::config::Carried;
+use flashd_spec::unit::descriptor::{DESCRIPTOR_BYTES, Descriptor};
+use flashd_spec::unit::{Block, Flag, Job, Pages, Place, Rows, UnitConfig};
+use std::ops::Range;
+
+/// A job and its operands, in the words of the core's ports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UnitJob {
+    /// Its fields.
+    pub descriptor: Descriptor,
+    /// Queries, `[query heads, queries, words.q]`.
+    pub q: Vec<u64>,
+    /// Keys, `[key heads, keys, words.k]`.
+    pub k: Vec<u64>,
+    /// Values, `[key heads, keys, words.v]`.
+    pub v: Vec<u64>,
+    /// With pages: the block table.
+    pub table: Vec<u32>,
+}
+
+/// Expectations of a block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpectedJobBlock {
+    /// The block.
+    pub block: Block,
+    /// Results of its queries, with steps.
+    pub results: Vec<QueryResult>,
+    /// Keys whose value some query needs.
+    pub needed: Vec<u32>,
+}
+
+/// Addresses that a job may read: those of one ID, in ascending order, without overlaps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Readable(Vec<Range<u64>>);
+
+impl Readable {
+    /// From ranges in any order.
+    pub(super) fn new(mut ranges: Vec<Range<u64>>) -> Readable {
+        ranges.sort_by_key(|range| (range.start, range.end));
+        let mut merged: Vec<Range<u64>> = Vec::new();
+        for range in ranges {
+            match merged.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => merged.push(range),
+            }
+        }
+        Readable(merged)
+    }
+
+    /// Whether some of these addresses may be read.
+    pub fn has_some(&self, addresses: &Range<u64>) -> bool {
+        let next = self.0.partition_point(|range| range.end <= addresses.start);
+        self.0.get(next).is_some_and(|range| range.start < addresses.end)
+    }
+}
+
+impl UnitJob {
+    /// The job.
+    pub fn job(&self) -> Job {
+        self.descriptor.job()
+    }
+
+    /// The address of a key's or a value's row.
+    fn row(&self, job: &Job, rows: &Rows, stride: fn(&Pages) -> u32, head: u32, token: u32) -> u64 {
+        let Some(pages) = &job.pages else { return Job::row(rows, head, token) };
+        let (page, token) = (token >> pages.tokens, token & ((1 << pages.tokens) - 1));
+        let page = u64::from(self.table.get(page as usize).copied().unwrap_or(0));
+        Job::row(rows, head, token).wrapping_add(page.wrapping_mul(stride(pages).into()))
+    }
+
+    /// The address of a key.
+    pub fn key_row(&self, head: u32, token: u32) -> u64 {
+        let job = self.job();
+        self.row(&job, &job.k, |pages| pages.key_stride, head, token)
+    }
+
+    /// The address of a value.
+    pub fn value_row(&self, head: u32, token: u32) -> u64 {
+        let job = self.job();
+        self.row(&job, &job.v, |pages| pages.value_stride, head, token)
+    }
+
+    /// Writes operands and block table.
+    ///
+    /// # Panics
+    /// If the operands do not fit the job.
+    pub fn place(&self, config: &UnitConfig, memory: &mut Memory) {
+        let (job, words) = (self.job(), config.array.core.port_words());
+        let [of_q, of_k, of_v] =
+            [Carried::Query, Carried::Key, Carried::Value].map(|carried| RowPacking::of(config, carried));
+        let places = |heads: u32, tokens: u32| {
+            (0..heads).flat_map(move |head| (0..tokens).map(move |token| (head, token)))
+        };
+        let queries = job.query_heads() as usize * job.queries as usize;
+        let keys = job.key_heads as usize * job.keys as usize;
+        assert_eq!(self.q.len(), queries * words.q, "queries of the job");
+        assert_eq!(
+            (self.k.len(), self.v.len()),
+            (keys * words.k, keys * words.v),
+            "keys and values of the job"
+        );
+        for ((head, token), q) in places(job.query_heads(), job.queries).zip(self.q.chunks(words.q)) {
+            memory.write(Job::row(&job.q, head, token), &of_q.pack(q));
+        }
+        let rows = self.k.chunks(words.k).zip(self.v.chunks(words.v));
+        for ((head, token), (k, v)) in places(job.key_heads, job.keys).zip(rows) {
+            memory.write(self.key_row(head, token), &of_k.pack(k));
+            memory.write(self.value_row(head, token), &of_v.pack(v));
+        }
+        if let Some(pages) = &job.pages {
+            let table: Vec<u8> = self.table.iter().flat_map(|page| page.to_le_bytes()).collect();
+            memory.write(pages.table, &table);
+        }
+    }
+
+    /// Writes what the job leaves in memory.
+    pub fn place_results(&self, config: &UnitConfig, expected: &[ExpectedJobBlock], memory: &mut Memory) {
+        let job = self.job();
+        let of_o = RowPacking::of(config, Carried::Result);
+        let bytes = UnitJob::result_bytes(config);
+        let queries = expected.iter().flat_map(|block| block.block.places.iter().zip(&block.results));
+        for (place, result) in queries {
+            memory.write(Job::row(&job.o, place.head, place.token), &of_o.pack(&result.o)[..bytes]);
+        }
+    }
+
+    /// Bytes of a result's elements.
+    pub fn result_bytes(config: &UnitConfig) -> usize {
+        let core = &config.array.core;
+        (core.dv() * core.formats().o.width() as usize).div_ceil(8)
+    }
+
+    /// The model's results, block by block, each query by itself.
+    pub fn expected(&self, config: &UnitConfig) -> Vec<ExpectedJobBlock> {
+        let (job, core) = (self.job(), &config.array.core);
+        let (model, words) = (Model::new(core), core.port_words());
+        let rows = |x: &'_ [u64], words: usize, first: usize, count: usize| -> Vec<u64> {
+            x[first * words..(first + count) * words].to_vec()
+        };
+        let block = |block: Block| {
+            let keys = job.keys as usize;
+            let first = block.key_head as usize * keys;
+            let (k, v) = (rows(&self.k, words.k, first, keys), rows(&self.v, words.v, first, keys));
+            let q_row = |head: u32, token: u32| head as usize * job.queries as usize + token as usize;
+            let q = |place: &Place| rows(&self.q, words.q, q_row(place.head, place.token), 1);
+            let q: Vec<u64> = block.places.iter().flat_map(q).collect();
+            let from: Vec<usize> = block.places.iter().map(|place| place.keys.start as usize).collect();
+            let lengths: Vec<usize> = block.places.iter().map(|place| place.keys.end as usize).collect();
+            let head = Head { from: &from, ..Head::new(&q, &k, &v, &lengths) };
+            let exponents = vec![self.descriptor.get("V_EXPONENT"); lengths.len()];
+            let head = head.with_exponents(if core.has_value_exponent() { &exponents } else { &[] });
+            let results = model.run(head.with_steps());
+            let reads = |key: &u32| {
+                results.iter().zip(&block.places).any(|(result, place)| {
+                    let step = place.keys.contains(key).then(|| (key - place.keys.start) as usize);
+                    let action = step.map(|step| result.steps[step].action);
+                    matches!(action, Some(Action::Load | Action::Update))
+                })
+            };
+            let needed = block.keys.clone().filter(reads).collect();
+            ExpectedJobBlock { block, results, needed }
+        };
+        job.blocks(config.array.queries as u32).map(block).collect()
+    }
+
+    /// The addresses of operands and block table, and the addresses of results.
+    pub fn footprint(&self, config: &UnitConfig) -> [Vec<Range<u64>>; 2] {
+        let job = self.job();
+        let row = |address: u64, carried| address..address.wrapping_add(config.row_bytes(carried).into());
+        let places = |heads: u32, tokens: u32| {
+            (0..heads).flat_map(move |head| (0..tokens).map(move |token| (head, token)))
+        };
+        let queries = || places(job.query_heads(), job.queries);
+        let q = queries().map(|(head, token)| row(Job::row(&job.q, head, token), Carried::Query));
+        let o = queries().map(|(head, token)| row(Job::row(&job.o, head, token), Carried::Result));
+        let kv = places(job.key_heads, job.keys).flat_map(|(head, token)| {
+            let (key, value) = (self.key_row(head, token), self.value_row(head, token));
+            [row(key, Carried::Key), row(value, Carried::Value)]
+        });
+        let table = job.pages.map(|pages| pages.table..pages.table + 4 * self.table.len() as u64);
+        [q.chain(kv).chain(table).collect(), o.collect()]
+    }
+
+    /// Addresses that may be read, by ID.
+    pub fn readable(&self, config: &UnitConfig, expected: &[ExpectedJobBlock]) -> [Readable; 4] {
+        let job = self.job();
+        let row = |address: u64, carried| address..address + u64::from(config.row_bytes(carried));
+        let places = || expected.iter().flat_map(|block| &block.block.places);
+        let q = places().map(|place| row(Job::row(&job.q, place.head, place.token), Carried::Query));
+        let keys = || {
+            let of_block = |block: &Block| {
+                let head = block.key_head;
+                block.keys.clone().map(move |token| (head, token))
+            };
+            expected.iter().flat_map(move |expected| of_block(&expected.block))
+        };
+        let k = keys().map(|(head, token)| row(self.key_row(head, token), Carried::Key));
+        let v = keys().map(|(head, token)| row(self.value_row(head, token), Carried::Value));
+        let table = job.pages.iter().map(|pages| pages.table..pages.table + 4 * self.table.len() as u64);
+        let next = self.descriptor.has(Flag::Next).then(|| descriptor_at(self.descriptor.get("NEXT")));
+        [
+            Readable::new(table.chain(next).collect()),
+            Readable::new(q.collect()),
+            Readable::new(k.collect()),
+            Readable::new(v.collect()),
+        ]
+    }
+}
+
+/// The addresses of a descriptor.
+pub(super) fn descriptor_at(address: u64) -> Range<u64> {
+    address..address + u64::from(DESCRIPTOR_BYTES)
+}
