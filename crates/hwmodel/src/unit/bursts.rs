@@ -3,7 +3,7 @@
 //! A row is a burst, or two where it crosses a boundary of 4 KiB, which a burst of AXI4 must not. Beats are requested only if the queue
 //! behind has room for them, so that the memory never waits for the unit.
 
-use super::segments::{ROW_BITS, Segment};
+use super::segments::{ROW_BITS, Segment, ahead};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire, bundle};
 use crate::word::ones;
@@ -97,8 +97,7 @@ function! {
     inputs { take: 1, row_ends: 1, first: this.bits, count: ROW_BITS, address: this.bits, rows: ROW_BITS, stride: 32 }
     outputs { next_address: this.bits, next_rows: ROW_BITS }
     eval<W> {
-        let wide = this.bits.max(32);
-        let ahead = address.add(&stride.zext(wide).slice(0, this.bits)).named("ahead");
+        let ahead = ahead(&address, &stride);
         let less = rows.sub(&W::constant(ROW_BITS, 1)).named("less");
         [
             take.select(&first, &row_ends.select(&ahead, &address)),

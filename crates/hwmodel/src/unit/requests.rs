@@ -6,6 +6,7 @@ use super::ports::ID_BITS;
 use crate::function;
 use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire};
 use crate::word::Word;
+use crate::wrapper::logic::{BothFunction, EitherFunction};
 use crate::wrapper::packet::UpDownFunction;
 
 /// Width of a number of bursts on their way.
@@ -93,16 +94,6 @@ function! {
     }
 }
 
-function! {
-    /// Whether a burst ends.
-    pub struct LastBeatFunction {}
-    name(this) = "last_beat";
-    doc = "The last beat of a burst comes.";
-    inputs { valid: 1, last: 1 }
-    outputs { ends: 1 }
-    eval<W> { [valid.and(&last)] }
-}
-
 /// The signals of the channel.
 #[derive(Clone, Copy)]
 pub struct ReadAddress {
@@ -154,12 +145,12 @@ pub fn read_requests(
         let len = m.register_if("len_q", any, len);
         let id = m.register_if("id_q", any, id);
 
-        let [ends] = m.call("ends", LastBeatFunction {}, [rvalid, rlast]);
+        let [ends] = m.call("ends", BothFunction {}, [rvalid, rlast]);
         let count = m.state("outstanding_q", OUTSTANDING_BITS);
         let counted = UpDownFunction { bits: OUTSTANDING_BITS };
         let [next, some] = m.call("outstanding", counted, [count, any, ends]);
         m.next(count, next);
-        let [busy] = m.call("under_way", super::writer::BusyFunction { bits: 1 }, [some, valid]);
+        let [busy] = m.call("under_way", EitherFunction {}, [some, valid]);
         let channel = m.hand_out("ar_", &ReadAddress { valid, address, len, id });
         (channel, m.outputs("grant", &grants), m.output("busy", busy))
     })

@@ -60,13 +60,13 @@ function! {
 }
 
 function! {
-    /// Whether a beat came with an error.
+    /// Whether an answer of the memory that is used is an error.
     pub struct FaultFunction {}
-    name(this) = "read_fault";
-    doc = "A beat that is used came with SLVERR or DECERR.";
-    inputs { pop: 1, resp: 2 }
+    name(this) = "memory_fault";
+    doc = "An answer is SLVERR or DECERR.";
+    inputs { used: 1, resp: 2 }
     outputs { fault: 1 }
-    eval<W> { [pop.and(&resp.bit(1))] }
+    eval<W> { [used.and(&resp.bit(1))] }
 }
 
 /// A beat that the memory returns.

@@ -5,7 +5,13 @@
 
 use crate::function;
 use crate::rtl::{Module, Wire, bundle};
-use crate::word::ones;
+use crate::word::{Word, ones};
+
+/// The address of the row one stride further.
+pub fn ahead<W: Word>(address: &W, stride: &W) -> W {
+    let bits = address.width();
+    address.add(&stride.zext(bits.max(stride.width())).slice(0, bits)).named("ahead")
+}
 
 /// Width of a number of rows.
 pub const ROW_BITS: u32 = 30;

@@ -2,7 +2,7 @@
 
 use super::fields::Fields;
 use super::places::{Place, places};
-use super::segments::{PageKnownFunction, Segment, Span, SpanFunction, VisibleFunction, stored_span};
+use super::segments::{PageKnownFunction, Segment, Span, SpanFunction, VisibleFunction, ahead, stored_span};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::wrapper::logic::{BothFunction, Low};
@@ -106,8 +106,7 @@ function! {
     inputs { begins: 1, step: 1, base: this.bits, stride: 32, head: this.bits }
     outputs { next: this.bits }
     eval<W> {
-        let wide = this.bits.max(32);
-        let ahead = head.add(&stride.zext(wide).slice(0, this.bits)).named("ahead");
+        let ahead = ahead(&head, &stride);
         [begins.select(&base, &step.select(&ahead, &head))]
     }
 }

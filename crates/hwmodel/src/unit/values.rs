@@ -4,7 +4,7 @@
 //! skipped before it.
 
 use super::fifo::queue;
-use super::segments::{ROW_BITS, Segment};
+use super::segments::{ROW_BITS, Segment, ahead};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
@@ -22,11 +22,10 @@ function! {
     }
     outputs { take: 1, next_active: 1, next_address: this.bits, next_rows: ROW_BITS }
     eval<W> {
-        let wide = this.bits.max(32);
         let steps = step.and(&moves).and(&active).named("steps");
         let ends = steps.and(&rows.eq(&W::constant(ROW_BITS, 1))).named("ends");
         let take = waiting.and(&active.not().or(&ends)).named("takes");
-        let ahead = address.add(&stride.zext(wide).slice(0, this.bits)).named("ahead");
+        let ahead = ahead(&address, &stride);
         let less = rows.sub(&W::constant(ROW_BITS, 1)).named("less");
         [
             take.clone(),

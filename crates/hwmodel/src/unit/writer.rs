@@ -3,6 +3,7 @@
 use super::align::{BUS_WORD, WriteAlign};
 use super::bursts::{BEAT_COUNT_BITS, BurstFunction, RowShape};
 use super::fifo::queue;
+use super::rows::FaultFunction;
 use crate::function;
 use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire, bundle};
 use crate::word::{Word, ones};
@@ -121,22 +122,12 @@ function! {
 
 function! {
     /// Whether something is under way.
-    pub struct BusyFunction { bits: u32 }
-    name(this) = format!("under_way_{}", this.bits);
+    pub struct BusyFunction {}
+    name(this) = "under_way";
     doc = "Bursts without an answer, or one that is being offered.";
-    inputs { unanswered: 1, state: this.bits }
+    inputs { unanswered: 1, state: 2 }
     outputs { busy: 1 }
     eval<W> { [unanswered.or(&state.any())] }
-}
-
-function! {
-    /// The response of a write.
-    pub struct WriteFaultFunction {}
-    name(this) = "write_fault";
-    doc = "A burst was answered with SLVERR or DECERR.";
-    inputs { bvalid: 1, bresp: 2 }
-    outputs { fault: 1 }
-    eval<W> { [bvalid.and(&bresp.bit(1))] }
 }
 
 /// The signals of the channels of write addresses and data.
@@ -274,12 +265,12 @@ pub fn row_writer(
         let strobe =
             m.leaf("strobe", VectorLeaf::new(Strobes { row }), &[offset, strobes, first, final_beat]);
 
-        let [fault] = m.call("fault", WriteFaultFunction {}, [answers.bvalid, answers.bresp]);
+        let [fault] = m.call("fault", FaultFunction {}, [answers.bvalid, answers.bresp]);
         let count = m.state("unanswered_q", UNANSWERED_BITS);
         let counted = UpDownFunction { bits: UNANSWERED_BITS };
         let [next, some] = m.call("unanswered", counted, [count, begins, answers.bvalid]);
         m.next(count, next);
-        let [busy] = m.call("busy", BusyFunction { bits: 2 }, [some, state]);
+        let [busy] = m.call("busy", BusyFunction {}, [some, state]);
         let channels = WriteChannels {
             awvalid: m.output("awvalid", aw),
             awaddr: m.output("awaddr", awaddr),

@@ -1,5 +1,6 @@
 //! The host's side: registers on an AXI4-Lite slave, counters, and the start of blocks.
 
+use super::around::Control;
 use super::fields::*;
 use super::lite::lite_slave;
 use super::logic::{EitherFunction, block_count_bits, credit};
@@ -26,20 +27,8 @@ pub struct Events {
 pub struct HostOutputs {
     /// The outputs of the AXI4-Lite port.
     pub lite: LiteSlave,
-    /// Blocks may begin.
-    pub run: Wire,
-    /// Where values are asked for: a block is under way, or may begin.
-    pub busy: Option<Wire>,
-    /// LENGTH, the keys of a block, 32 bits; 0: as many as its packet has.
-    pub length: Wire,
-    /// Fixed-point lanes: the exponent field of max|v|.
-    pub v_exponent: Option<Wire>,
-    /// Cores with masks: place of the first key that the next query sees.
-    pub q_from: Option<Wire>,
-    /// Cores with masks: place after the last key that it sees.
-    pub q_to: Option<Wire>,
-    /// Cores with partial results: each block brings a packet of states.
-    pub states: Option<Wire>,
+    /// The start of blocks, and how they run.
+    pub control: Control,
 }
 
 /// Registers, counters and the start of blocks. `rst` is synchronous, active high; `host` has the signals that the host drives.
@@ -123,13 +112,16 @@ pub fn host_control(
         let requested = config.values == Values::Requested;
         HostOutputs {
             lite: m.hand_out("", &slave.lite),
-            run: m.output("run", run),
-            busy: m.optional_output("busy", requested.then_some(working)),
-            length: m.output("length", length),
-            v_exponent: m.optional_output("v_exponent", exponent),
-            q_from: m.optional_output("q_from", from),
-            q_to: m.optional_output("q_to", to),
-            states: m.optional_output("states", states),
+            control: Control {
+                run: m.output("run", run),
+                busy: m.optional_output("busy", requested.then_some(working)),
+                length: m.output("length", length),
+                v_exponent: m.optional_output("v_exponent", exponent),
+                q_from: m.optional_output("q_from", from),
+                q_to: m.optional_output("q_to", to),
+                states: m.optional_output("states", states),
+                request: None,
+            },
         }
     })
 }

@@ -1,7 +1,7 @@
 //! The top of the wrapper: streams and registers around an array.
 
 use super::advance::ResetFunction;
-use super::around::{Control, Shapes, Sinks, Sources, around_array};
+use super::around::{Shapes, Sinks, Sources, around_array};
 use super::host::{Events, host_control};
 use super::ports::*;
 use super::registers::{ADDRESS_BITS, counters, errors};
@@ -80,17 +80,7 @@ fn wrapper(m: &mut Module, config: &WrapperConfig, n: &Arc<Numerics>, shapes: &S
     let events = Events::new(m, config);
     let host = host_control(m, "host", config, rst, &ports.host, &events);
     m.hand_out(REGISTER_PORT, &host.lite);
-    let control = Control {
-        run: host.run,
-        busy: host.busy,
-        length: host.length,
-        v_exponent: host.v_exponent,
-        q_from: host.q_from,
-        q_to: host.q_to,
-        states: host.states,
-        request: None,
-    };
-    let sources = around_array(m, config, n, shapes, (&ports.streams, &control), rst);
+    let sources = around_array(m, config, n, shapes, (&ports.streams, &host.control), rst);
     hand_out(m, &sources);
     let happens = &sources.events;
     m.drive_all(&[events.opens, events.done], &[happens.opens, happens.done]);
