@@ -97,7 +97,7 @@ fn the_reference_is_as_written() {
         let text = std::fs::read_to_string(path).unwrap();
         written += text.matches("<!-- written by `cargo xtask reference`: ").count();
     }
-    assert_eq!(written, 7);
+    assert_eq!(written, 9);
     let output = Command::new(env!("CARGO_BIN_EXE_xtask")).arg("reference").arg(folder.path()).output();
     let output = output.unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -25,8 +25,9 @@ fn replace_icarus(folder: &Path, does: &str) {
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Options without a field in a configuration, or with another name there.
-const OTHERS: [&str; 15] = [
+/// Options without a field in a configuration, or with another name there, and those of attention units, whose jobs have a random
+/// test of their own in the simulator.
+const OTHERS: [&str; 18] = [
     "config",
     "core",
     "prefix",
@@ -42,6 +43,9 @@ const OTHERS: [&str; 15] = [
     "help",
     "wrapper",
     "split",
+    "address-bits",
+    "in-flight",
+    "kv-buffer",
 ];
 
 /// Every option of a configuration that `generate` takes is drawn, with every value of options that have a few.
