@@ -14,6 +14,8 @@ class UnitRun:
 
     o: object
     """Results, of the shape and the type of q."""
+    log_sum_exp: object
+    """With `log_sum_exp=True`: log-sum-exps, base 2, of the shape of q without its last dimension; else None."""
     report: dict = field(repr=False)
     """The report of `flashd simulate --wrapper axi4 --json`: cycles, roofs, registers, errors."""
 
@@ -42,12 +44,13 @@ class Unit:
     def __repr__(self):
         return f"<flashd.Unit {self.name}>"
 
-    def run(self, q, k, v, *, causal=False, position=None, window=None, page=None, scale=None, tensor_scale=None, latency=8, gap=1,
-            gaps=None, **fields):
+    def run(self, q, k, v, *, causal=False, position=None, window=None, page=None, log_sum_exp=False, scale=None, tensor_scale=None,
+            latency=8, gap=1, gaps=None, **fields):
         """A job: q is [H, queries, d], k [Hk, keys, d] and v [Hk, keys, dv], or [rows, d], as in `Core.run`.
 
         With causal the first query is at `position` among the keys, by default so that the last query is at the last key; `window` is
-        the number of keys that a query sees at most. `page=n` puts keys and values in pages of 2^n tokens. `latency` and `gap` are the
+        the number of keys that a query sees at most. `page=n` puts keys and values in pages of 2^n tokens. `log_sum_exp` is for cores with
+        partial results. `latency` and `gap` are the
         memory's, in cycles; `gaps` is a seed of random ones. Other fields are those of a descriptor by their names in lower case.
         """
         flat, given, like, shape = self._core._operands(q, k, v, scale=scale, tensor_scale=tensor_scale)
@@ -62,10 +65,13 @@ class Unit:
         if page is not None:
             flags.append("paged")
             fields["page"] = as_whole("page", page, 0)
+        if as_flag("log_sum_exp", log_sum_exp):
+            flags.append("lse")
         fields = json.dumps({"flags": flags, **fields})
         memory = (as_whole("latency", latency, 0), as_whole("gap", gap, 1), None if gaps is None else as_whole("gaps", gaps, 0))
-        o, report = self._unit.run(q, k, v, fields, *memory, **given)
-        return UnitRun(like(o.reshape(shape)), json.loads(report))
+        o, lses, report = self._unit.run(q, k, v, fields, *memory, **given)
+        lses = None if lses is None else like(lses.reshape(shape[:-1]))
+        return UnitRun(like(o.reshape(shape)), lses, json.loads(report))
 
     def files(self):
         """All files that `flashd generate` writes, by their names."""

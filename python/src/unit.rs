@@ -2,7 +2,7 @@
 
 use crate::process::with_threads;
 use crate::{Core, raised, scales};
-use flashd_api::{UnitOperands, UnitOptions, UnitSurroundings};
+use flashd_api::{UnitOperands, UnitOptions, UnitResult, UnitSurroundings};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray3};
 use pyo3::prelude::*;
 
@@ -32,7 +32,7 @@ impl Unit {
         self.0.config().name()
     }
 
-    /// A job in float32, contiguous, `[heads, rows, elements]`: results, and the report as JSON.
+    /// A job in float32, contiguous, `[heads, rows, elements]`: results, log-sum-exps if the job has them, and the report as JSON.
     #[pyo3(signature = (q, k, v, fields, latency, gap, random = None, scale = None, tensor_scale = None))]
     #[allow(clippy::too_many_arguments)]
     fn run<'py>(
@@ -47,15 +47,15 @@ impl Unit {
         random: Option<u64>,
         scale: Option<Bound<PyAny>>,
         tensor_scale: Option<Bound<PyAny>>,
-    ) -> PyResult<(Bound<'py, PyArray1<f32>>, String)> {
+    ) -> PyResult<(Bound<'py, PyArray1<f32>>, Option<Bound<'py, PyArray1<f32>>>, String)> {
         let (score_scale, tensor_scale) = scales(scale, tensor_scale)?;
         let (queries, keys) = (q.as_array().dim(), k.as_array().dim());
         let shape = [queries.0, keys.0, queries.1, keys.1];
         let operands = UnitOperands { shape, q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()? };
         let around = UnitSurroundings { latency, gap, random, score_scale, tensor_scale };
         let run = py.detach(|| with_threads(|| self.0.run(&operands, fields, &around)));
-        let (o, report) = run.map_err(raised)?;
-        Ok((o.into_pyarray(py), report))
+        let UnitResult { o, log_sum_exps, report } = run.map_err(raised)?;
+        Ok((o.into_pyarray(py), log_sum_exps.map(|all| all.into_pyarray(py)), report))
     }
 
     /// Names and texts of the files that `flashd generate` writes.

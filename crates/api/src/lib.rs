@@ -32,7 +32,7 @@ pub use attention::{AttentionOperands, AttentionRun, HeadRun, Settings, Watch};
 // The same in encodings.
 pub use raw::{RawHead, RawRun, RowFormat, pack, unpack};
 // An attention unit with its memory.
-pub use unit::{Unit, UnitOperands, UnitOptions, UnitSurroundings};
+pub use unit::{Unit, UnitOperands, UnitOptions, UnitResult, UnitSurroundings};
 // Steps of a run.
 pub use steps::{StepTable, action_number};
 

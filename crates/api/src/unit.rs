@@ -43,6 +43,17 @@ pub struct UnitOperands<'a> {
     pub v: &'a [f32],
 }
 
+/// What a job leaves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnitResult {
+    /// Results, `[query heads, queries, d_v]`.
+    pub o: Vec<f32>,
+    /// With the flag `lse`: log-sum-exps, base 2, `[query heads, queries]`.
+    pub log_sum_exps: Option<Vec<f32>>,
+    /// The report as JSON.
+    pub report: String,
+}
+
 /// The surroundings of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnitSurroundings {
@@ -82,8 +93,7 @@ impl Unit {
         &self.0
     }
 
-    /// Runs a job. `fields` is a job of `simulate --job` without tensors. Returns results, `[query heads, queries, d_v]`, and the report as
-    /// JSON. All of memory is compared with the model.
+    /// Runs a job. `fields` is a job of `simulate --job` without tensors. All of memory is compared with the model.
     ///
     /// # Errors
     /// Operands or fields that cannot be, and a difference, which is a mistake of ours.
@@ -92,7 +102,7 @@ impl Unit {
         operands: &UnitOperands,
         fields: &str,
         around: &UnitSurroundings,
-    ) -> Result<(Vec<f32>, String), Error> {
+    ) -> Result<UnitResult, Error> {
         guarded(|| {
             let prepared = self.prepared(operands, fields, around)?;
             let config = &prepared.config;
@@ -107,7 +117,8 @@ impl Unit {
             let timing = around.random.is_none().then_some(&drive.timing);
             let report = UnitReport::new(&prepared, run, &expected, timing);
             let report = serde_json::to_string(&report).map_err(|e| Error::Internal(e.to_string()))?;
-            Ok((prepared.values(0, &expected[0]), report))
+            let log_sum_exps = prepared.log_sum_exps(0, &expected[0]);
+            Ok(UnitResult { o: prepared.values(0, &expected[0]), log_sum_exps, report })
         })
     }
 

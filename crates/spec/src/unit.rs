@@ -10,7 +10,9 @@ pub mod ports;
 
 pub use job::{Block, Flag, Job, JobError, Pages, Place, Rows};
 
-use crate::config::{ArrayConfig, Carried, ConfigError, CoreConfig, Values, WrapperConfig, design_name};
+use crate::config::{
+    ArrayConfig, Carried, ConfigError, CoreConfig, Design, StreamWords, Values, WrapperConfig, design_name,
+};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -23,6 +25,9 @@ pub const IN_FLIGHT_RANGE: (u32, u32) = (16, 1024);
 
 /// Fewest and most tokens of a buffer of keys and values.
 pub const KV_BUFFER_RANGE: (u32, u32) = (16, 4096);
+
+/// Bytes of a log-sum-exp: a binary32 number of IEEE 754.
+pub const LSE_BYTES: u32 = 4;
 
 /// Configuration of an attention unit. `C` is as in [`ArrayConfig`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,11 +91,10 @@ impl UnitConfig {
             );
             return Err(ConfigError { field: "beat", problem });
         }
-        if self.array.core.partial {
-            let problem = "states stay with the stream wrapper: take --wrapper axis".into();
-            return Err(ConfigError { field: "partial", problem });
-        }
-        for carried in [Carried::Query, Carried::Key, Carried::Value, Carried::Result] {
+        let state = self.array.core.partial.then_some(Carried::State);
+        for carried in
+            [Carried::Query, Carried::Key, Carried::Value, Carried::Result].into_iter().chain(state)
+        {
             let (bytes, beat) = (self.row_bytes(carried), self.beat_bits / 8);
             if bytes > 4096 || bytes.div_ceil(beat) >= 256 {
                 let problem = format!(
@@ -149,9 +153,35 @@ impl UnitConfig {
         WrapperConfig { array: self.array.clone(), beat_bits: Some(self.beat_bits), values: self.values }
     }
 
-    /// Bytes of a row of queries, keys, values or results in memory: the elements, packed from the lowest bit on, and the
-    /// scales that follow them.
+    /// The words of a row in memory: queries, keys and values with their scales, results, or states.
+    pub fn row_words(&self, carried: Carried) -> Vec<StreamWords> {
+        let mut words = self.streams().words(carried);
+        if carried == Carried::Result {
+            // States have rows of their own.
+            words.truncate(1);
+        }
+        words
+    }
+
+    /// Bytes of a row in memory. Its words are packed from the lowest bit on.
     pub fn row_bytes(&self, carried: Carried) -> u32 {
-        self.streams().bits(carried).div_ceil(8)
+        self.row_words(carried).iter().map(|words| words.count as u32 * words.room).sum::<u32>().div_ceil(8)
+    }
+
+    /// The parts of a result, each from a new beat on: its elements and, with partial results, its state, and the scalars that its
+    /// log-sum-exp follows from, one by one: L, or m and l.
+    pub fn result_parts(&self) -> Vec<Vec<StreamWords>> {
+        let mut parts = vec![self.row_words(Carried::Result)];
+        if self.array.core.partial {
+            let state = self.row_words(Carried::State);
+            let scalars = match self.array.core.design() {
+                Design::FlashD => 1,
+                Design::Fa2 => 2,
+            };
+            let of_lse = state[1..=scalars].iter().map(|words| vec![*words]).collect::<Vec<_>>();
+            parts.push(state);
+            parts.extend(of_lse);
+        }
+        parts
     }
 }

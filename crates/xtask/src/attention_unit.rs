@@ -5,7 +5,7 @@ use crate::axis::bench::Python;
 use crate::failure::{Outcome, none};
 use crate::process::{Said, command, flashd, require, root, run};
 use crate::selection::{DesignSelection, Surroundings};
-use crate::selections::{fa2, flash_d, masked};
+use crate::selections::{fa2, flash_d, masked, partial};
 use crate::work::{self, create};
 use clap::Args;
 use flashd_spec::config::CoreConfig;
@@ -17,7 +17,7 @@ use std::path::Path;
 ///   lint       the units of configs/units in Verilator with all warnings
 ///   cocotb     jobs with NumPy data behind cocotbext-axi's memory and register master, in Icarus (--long: more units, and in
 ///              Verilator): the registers of the contest, any strides and bytes, pages, groups, windows, chains, refusals, SLVERR
-///              and DECERR of each kind, soft resets; results are compared bit for bit with flashd simulate of the array
+///              and DECERR of each kind, soft resets, states and log-sum-exps; results are compared bit for bit with flashd simulate of the array
 ///
 /// The Python tools are installed from PyPI when they are missing (scripts/venv).
 #[derive(Args)]
@@ -53,6 +53,18 @@ fn cases() -> Vec<UnitCase> {
             memory: memory(3, 64, 0, false),
             simulators: &["icarus"],
             long: &["verilator"],
+        },
+        UnitCase {
+            core: partial(fa2(16, Format::BF16)),
+            memory: memory(3, 64, 0, false),
+            simulators: &["icarus"],
+            long: &["verilator"],
+        },
+        UnitCase {
+            core: partial(flash_d(16, Format::BF16)),
+            memory: memory(2, 128, 0, true),
+            simulators: &[],
+            long: &["icarus"],
         },
         UnitCase {
             core: masked(fa2(16, Format::BF16)),

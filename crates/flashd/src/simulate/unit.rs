@@ -114,6 +114,7 @@ fn text(r: &UnitReport) -> String {
         ("queries", "QUERIES"),
         ("keys", "KEYS"),
         ("values", "VALUES"),
+        ("states", "STATES"),
         ("descriptors and tables", "CONTROL"),
     ];
     let of = |prefix: &str| {

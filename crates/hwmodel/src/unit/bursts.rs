@@ -6,13 +6,16 @@
 use super::segments::{ROW_BITS, Segment, ahead};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire, bundle};
-use crate::word::ones;
+use crate::word::{Word, ones};
 
 /// Bits of an address within a page of 4 KiB.
 const PAGE_BITS: u32 = 12;
 
 /// Width of a number of beats of a row.
 pub const BEAT_COUNT_BITS: u32 = 10;
+
+/// Width of a number of bytes of a row, which are at most 4,096, and of a place behind them.
+pub const ROW_BYTES_BITS: u32 = PAGE_BITS + 1;
 
 /// The rows of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +40,28 @@ impl RowShape {
     }
 }
 
+/// The start and the beats of a row's next burst, and whether the row crosses a boundary of 4 KiB. `bytes`: those of the row, 13 bits;
+/// `rest`: the first burst has gone.
+pub fn next_burst<W: Word>(beat: u32, address: &W, bytes: &W, rest: &W) -> [W; 3] {
+    let count = |value: u64| W::constant(BEAT_COUNT_BITS, value);
+    let beats = row_beats(beat, address, bytes);
+    let place = address.slice(beat, PAGE_BITS - beat).zext(BEAT_COUNT_BITS);
+    let to_boundary = count(1 << (PAGE_BITS - beat)).sub(&place).named("to_boundary");
+    let crosses = to_boundary.lt(&beats).named("row_crosses");
+    let next_page = address.drop_low(PAGE_BITS).add(&W::constant(address.width() - PAGE_BITS, 1));
+    let aligned = address.drop_low(beat).append_zeros(beat);
+    let start = rest.select(&next_page.append_zeros(PAGE_BITS), &aligned);
+    let first = crosses.select(&to_boundary, &beats);
+    [start, rest.select(&beats.sub(&to_boundary), &first), crosses]
+}
+
+/// The beats that have a byte of a row, which begins at any byte.
+pub fn row_beats<W: Word>(beat: u32, address: &W, bytes: &W) -> W {
+    let offset = address.slice(0, beat).zext(ROW_BYTES_BITS);
+    let end = offset.add(bytes).add(&W::constant(ROW_BYTES_BITS, ones(beat)));
+    end.drop_low(beat).zext(BEAT_COUNT_BITS).named("row_beats")
+}
+
 function! {
     /// The next burst of a row.
     pub struct BurstFunction { row: RowShape }
@@ -44,21 +69,7 @@ function! {
     doc = "The beats of a row, up to the next boundary of 4 KiB; then the rest.";
     inputs { address: this.row.address, rest: 1 }
     outputs { start: this.row.address, beats: BEAT_COUNT_BITS, crosses: 1 }
-    eval<W> {
-        let RowShape { bytes, beat, address: bits } = this.row;
-        let count = |value: u64| W::constant(BEAT_COUNT_BITS, value);
-        let offset = address.slice(0, beat).zext(PAGE_BITS + 1);
-        let end = offset.add(&W::constant(PAGE_BITS + 1, u64::from(bytes) + ones(beat)));
-        let beats = end.drop_low(beat).zext(BEAT_COUNT_BITS).named("row_beats");
-        let place = address.slice(beat, PAGE_BITS - beat).zext(BEAT_COUNT_BITS);
-        let to_boundary = count(1 << (PAGE_BITS - beat)).sub(&place).named("to_boundary");
-        let crosses = to_boundary.lt(&beats).named("row_crosses");
-        let next_page = address.drop_low(PAGE_BITS).add(&W::constant(bits - PAGE_BITS, 1));
-        let aligned = address.drop_low(beat).append_zeros(beat);
-        let start = rest.select(&next_page.append_zeros(PAGE_BITS), &aligned);
-        let first = crosses.select(&to_boundary, &beats);
-        [start, rest.select(&beats.sub(&to_boundary), &first), crosses]
-    }
+    eval<W> { next_burst(this.row.beat, &address, &W::constant(ROW_BYTES_BITS, this.row.bytes.into()), &rest) }
 }
 
 function! {

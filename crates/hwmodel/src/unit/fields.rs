@@ -29,12 +29,9 @@ impl Fields {
 
     /// Declares inputs for fields, in lower case, and returns their wires inside.
     pub fn enter(&self, m: &mut Module, names: &[&'static str]) -> Fields {
-        Fields(
-            names
-                .iter()
-                .map(|&name| (name, m.input(&format!("job_{}", name.to_lowercase()), self.get(name))))
-                .collect(),
-        )
+        let enter =
+            |&name: &&'static str| (name, m.input(&format!("job_{}", name.to_lowercase()), self.get(name)));
+        Fields(names.iter().map(enter).collect())
     }
 }
 
@@ -79,11 +76,13 @@ pub struct Flags {
     pub interrupts: Wire,
     /// NEXT.
     pub follows: Wire,
+    /// With partial results: LSE, STATE_IN and STATE_OUT.
+    pub states: Option<[Wire; 3]>,
 }
 
 impl Flags {
-    /// The bits of FLAGS.
-    pub fn of(m: &mut Module, flags: Wire) -> Flags {
+    /// The bits of FLAGS. `partial`: the core has partial results.
+    pub fn of(m: &mut Module, flags: Wire, partial: bool) -> Flags {
         let mut bit = |name: &str, bit| m.call(name, BitFunction { width: 16, bit }, [flags])[0];
         Flags {
             causal: bit("causal", 0),
@@ -91,6 +90,7 @@ impl Flags {
             paged: bit("paged", 2),
             interrupts: bit("interrupts", 6),
             follows: bit("follows", 7),
+            states: partial.then(|| [bit("lses", 3), bit("states_in", 4), bit("states_out", 5)]),
         }
     }
 }

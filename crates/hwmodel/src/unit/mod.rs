@@ -15,12 +15,12 @@
 //! | --- | --- |
 //! | `top`, `ports` | the unit and its ports |
 //! | `host`, `registers`, `rules`, `counters`, `capabilities` | registers of the host, fields of the job |
-//! | `job`, `check`, `descriptors` | the states of a job, its check, descriptors and block tables |
+//! | `job`, `check`, `ends`, `descriptors` | the states of a job, its check, descriptors and block tables |
 //! | `places`, `sequence`, `segments`, `sight` | the order of queries, the rows of keys and values, the keys that a query sees |
 //! | `streams`, `operands`, `rows`, `bursts`, `align`, `requests` | reading rows |
 //! | `buffer` | rows that stay on chip |
 //! | `values` | the addresses of values that are asked for |
-//! | `writer` | writing rows |
+//! | `results`, `lse`, `writer` | rows of results, states and log-sum-exps |
 //! | `fifo`, `memory` | queues in memories |
 
 mod align;
@@ -30,16 +30,19 @@ mod capabilities;
 mod check;
 pub mod counters;
 mod descriptors;
+mod ends;
 mod fields;
 mod fifo;
 pub mod host;
 mod job;
+pub mod lse;
 pub mod memory;
 mod operands;
 mod places;
 mod ports;
 pub mod registers;
 mod requests;
+mod results;
 mod rows;
 mod rules;
 mod segments;

@@ -14,6 +14,7 @@ use super::values::value_pointer;
 use crate::function;
 use crate::rtl::{Module, Wire};
 use crate::wrapper::around::Shapes;
+use crate::wrapper::beat::Shape;
 use crate::wrapper::logic::BothFunction;
 use flashd_spec::config::{Carried, Values};
 use flashd_spec::unit::UnitConfig;
@@ -109,7 +110,8 @@ impl Readers<'_> {
         let (carried, shape, room) = match kind {
             ReadKind::Keys => (Carried::Key, &self.shapes.k, self.config.in_flight),
             ReadKind::Values => (Carried::Value, &self.shapes.v, self.config.in_flight),
-            _ => (Carried::Query, &self.shapes.q, self.config.query_room()),
+            ReadKind::States => (Carried::State, self.state_shape(), self.config.row_room(Carried::State, 2)),
+            _ => (Carried::Query, &self.shapes.q, self.config.row_room(Carried::Query, 4)),
         };
         let row = self.config.row_shape(carried);
         let reader = ReaderShape { row, room, word: shape.word_bits() };
@@ -132,20 +134,41 @@ impl Readers<'_> {
         (RowReader { room, stream: kept.stream, ..rows }, returned.push)
     }
 
-    /// Queries, a segment each. `begin`: a job begins.
+    /// The shape of states.
+    fn state_shape(&self) -> &Shape {
+        self.shapes.s.as_ref().unwrap_or_else(|| unreachable!("states of a core without partial results"))
+    }
+
+    /// Queries, a segment each. `begin`: a job begins; `controls`: a burst is granted, a beat is taken.
     pub fn queries(&self, m: &mut Module, begin: Wire, controls: [Wire; 2]) -> (RowReader, Wire) {
+        self.of_queries(m, ("query", ReadKind::Queries, "Q", "Q"), begin, controls)
+    }
+
+    /// States that queries start from. `begin`: a job that has them begins.
+    pub fn states(&self, m: &mut Module, begin: Wire, controls: [Wire; 2]) -> (RowReader, Wire) {
+        self.of_queries(m, ("state", ReadKind::States, "STATE_IN", "STATE"), begin, controls)
+    }
+
+    /// A row for each query, from the field `base` on, with the strides of the fields `strides`.
+    fn of_queries(
+        &self,
+        m: &mut Module,
+        (name, kind, base, strides): (&str, ReadKind, &str, &str),
+        begin: Wire,
+        controls: [Wire; 2],
+    ) -> (RowReader, Wire) {
         let (config, job, [one_row, no, _]) = (self.config, self.job, self.constants);
         let push_later = m.later(1);
-        let place = places(m, "query_places", config.array.queries, job, push_later);
-        let fields = ["Q", "Q_ROW", "Q_HEAD"].map(|name| job.get(name));
+        let part = |what: &str| format!("{name}_{what}");
+        let place = places(m, &part("places"), config.array.queries, job, push_later);
+        let fields = [base, &format!("{strides}_ROW"), &format!("{strides}_HEAD")].map(|name| job.get(name));
         let steps = [begin, push_later];
-        let address = row_address(m, "query_address", config.address_bits, fields, &place, steps);
-        let query = Segment::plain(push_later, address, one_row, [no, place.block_ends]);
-        let of_queries = (push_later, &query, job.get("Q_ROW"));
-        let read = self.read(m, "query_rows", ReadKind::Queries, of_queries, controls);
-        let active = m.state("query_feed_q", 1);
+        let address = row_address(m, &part("address"), config.address_bits, fields, &place, steps);
+        let row = Segment::plain(push_later, address, one_row, [no, place.block_ends]);
+        let read = self.read(m, &part("rows"), kind, (push_later, &row, fields[1]), controls);
+        let active = m.state(part("feed_q"), 1);
         let feed = [begin, active, read.0.room, place.job_ends];
-        let [push, next_active] = m.call("query_feed", QueryFeedFunction {}, feed);
+        let [push, next_active] = m.call(part("feed"), QueryFeedFunction {}, feed);
         m.drive(push_later, push);
         m.next(active, next_active);
         read
@@ -194,8 +217,8 @@ impl Readers<'_> {
 pub trait Rows {
     /// The rows of a kind.
     fn row_shape(&self, carried: Carried) -> RowShape;
-    /// Beats of queries that may be on their way or wait.
-    fn query_room(&self) -> u32;
+    /// Beats of a kind that may be on their way or wait: room for some rows that begin at any byte.
+    fn row_room(&self, carried: Carried, rows: u32) -> u32;
 }
 
 impl Rows for UnitConfig {
@@ -207,8 +230,7 @@ impl Rows for UnitConfig {
         }
     }
 
-    /// Room for four rows of queries that begin at any byte.
-    fn query_room(&self) -> u32 {
-        (4 * (self.row_shape(Carried::Query).beats() + 1)).max(16)
+    fn row_room(&self, carried: Carried, rows: u32) -> u32 {
+        (rows * (self.row_shape(carried).beats() + 1)).max(16)
     }
 }

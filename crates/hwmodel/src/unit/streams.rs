@@ -4,17 +4,15 @@ use super::bursts::Burst;
 use super::counters::{Counter, Event, ReadKind};
 use super::descriptors::ControlReader;
 use super::fields::{Fields, Flags, low_bits};
-use super::operands::{OneRowFunction, Operands, Readers, Rows};
-use super::places::{places, row_address};
+use super::operands::{OneRowFunction, Operands, Readers};
 use super::ports::Inputs;
-use super::requests::KindFunction;
 use super::rows::{Fault, RowReader};
 use super::sequence::SequenceOutputs;
 use super::sight::sight;
-use super::writer::{RowWriter, WriteAnswers, row_writer};
+use super::writer::RowWriter;
 use crate::function;
 use crate::rtl::{Module, Wire};
-use crate::wrapper::around::{AroundEvents, Control, Shapes, Sinks, Sources, around_array};
+use crate::wrapper::around::{AroundEvents, Control, Shapes, Sinks, around_array};
 use crate::wrapper::logic::{BothFunction, EitherFunction};
 use crate::wrapper::ports::SinkInputs;
 use flashd_spec::config::Carried;
@@ -46,7 +44,7 @@ pub struct Streams {
     pub all_written: Wire,
     events: AroundEvents,
     beats: Vec<(ReadKind, Wire, Wire, u32)>,
-    written: (Wire, u32),
+    written: [Wire; 2],
 }
 
 /// The array and its streams. `controls`: a job begins; nothing new may be requested; a job is under way; the reset. `grants`: of
@@ -60,7 +58,7 @@ pub fn streams(
     (rows, grants): (&SequenceOutputs, &[Wire]),
 ) -> Streams {
     let inner = config.streams();
-    let on_bus = Shapes::of_bus(&inner);
+    let on_bus = Shapes::of_bus(&inner, &config.result_parts());
     // Keys and values leave a buffer as whole rows.
     let shapes = match config.kv_buffer {
         0 => on_bus.clone(),
@@ -69,18 +67,24 @@ pub fn streams(
     let constants = m.call("one_row", OneRowFunction {}, []);
     let readers = Readers { config, inputs, shapes: &on_bus, job, constants };
     let [q_tready, k_tready, v_tready, o_tready] = [(); 4].map(|()| m.later(1));
-    let (q, q_beat) = readers.queries(m, begin, [grants[0], q_tready]);
+    let q = readers.queries(m, begin, [grants[0], q_tready]);
+    let states = flags.states.map(|[_, states, _]| {
+        let [begin] = m.call("states_begin", BothFunction {}, [begin, states]);
+        let s_tready = m.later(1);
+        (readers.states(m, begin, [grants[1], s_tready]), s_tready)
+    });
     let steps = [(); 2].map(|()| m.later(1));
-    let operands = readers.keys_and_values(m, rows, &grants[1..], [k_tready, v_tready], steps);
+    let of_keys = &grants[grants.len() - 2..];
+    let operands = readers.keys_and_values(m, rows, of_keys, [k_tready, v_tready], steps);
     let Operands { k, v, .. } = &operands;
 
     let taken = m.later(1);
     let requested = operands.asking.as_ref();
     let sinks = Sinks {
-        q: sink(&q, true, false),
+        q: sink(&q.0, true, false),
         k: sink(&k.0, true, config.array.core.masks),
         v: sink(&v.0, requested.is_none(), false),
-        s: None,
+        s: states.as_ref().map(|((states, _), _)| sink(states, true, false)),
         vreq_tready: requested.map(|_| v.0.room),
         o_tready,
     };
@@ -89,17 +93,22 @@ pub fn streams(
     let n = Arc::new(Numerics::new(&config.array.core));
     let sources = around_array(m, &inner, &n, &shapes, (&sinks, &control), reset);
     m.drive_all(&[q_tready, k_tready, v_tready], &[sources.q_tready, sources.k_tready, sources.v_tready]);
+    if let (Some((_, tready)), Some(taken)) = (&states, sources.s_tready) {
+        m.drive(*tready, taken);
+    }
     m.drive(taken, sources.events.taken);
     m.drive_all(&steps, &[sources.events.steps[0], sources.events.moves]);
     if let (Some(asking), Some([asks, at])) = (requested, sources.vreq) {
         let [asked] = m.call("value_asked", BothFunction {}, [asks, v.0.room]);
         m.drive_all(&[asking.push, asking.address], &[asked, at]);
     }
-    let written = readers.results(m, &shapes, &sources, [begin, stop]);
-    m.drive(o_tready, written.writer.take);
+    let written = readers.results(m, (flags, &n), &shapes, &sources, [begin, stop]);
+    m.drive(o_tready, written.take);
 
     let [fault, resp, at] = written.writer.fault;
-    let beats = [(ReadKind::Queries, &(q, q_beat)), (ReadKind::Keys, k), (ReadKind::Values, v)];
+    let of_states = states.iter().map(|(states, _)| (ReadKind::States, states));
+    let of_keys = [(ReadKind::Keys, k), (ReadKind::Values, v)];
+    let beats: Vec<_> = [(ReadKind::Queries, &q)].into_iter().chain(of_states).chain(of_keys).collect();
     Streams {
         bursts: beats.iter().map(|(kind, (rows, _))| (*kind, rows.burst)).collect(),
         room: operands.room,
@@ -111,7 +120,7 @@ pub fn streams(
         writer: written.writer,
         all_written: written.all,
         events: sources.events,
-        written: (written.beat, config.row_bytes(Carried::Result)),
+        written: [written.beat, written.bytes],
     }
 }
 
@@ -138,44 +147,10 @@ impl Readers<'_> {
             v_exponent: exponent.then(|| low_bits(m, "v_exponent", job.get("V_EXPONENT"), bits)),
             q_from: sees.map(|sees| sees[0]),
             q_to: sees.map(|sees| sees[1]),
-            states: None,
+            states: flags.states.map(|[_, states, _]| states),
             request,
         }
     }
-
-    /// The results of the streams go to memory.
-    fn results(
-        &self,
-        m: &mut Module,
-        shapes: &Shapes,
-        sources: &Sources,
-        [begin, stop]: [Wire; 2],
-    ) -> Written {
-        let (config, job) = (self.config, self.job);
-        let ends = m.later(1);
-        let place = places(m, "result_places", config.array.queries, job, ends);
-        let fields = ["O", "O_ROW", "O_HEAD"].map(|name| job.get(name));
-        let address = row_address(m, "result_address", config.address_bits, fields, &place, [begin, ends]);
-        let shape = (config.row_shape(Carried::Result), shapes.o.word_bits());
-        let o = (sources.o.tvalid, &sources.o.tdata[..]);
-        // Answers to writes have the identifier of writes.
-        let answer = [self.inputs.writes.bvalid, self.inputs.bid];
-        let [bvalid] = m.call("answered", KindFunction { id: 0 }, answer);
-        let answers = WriteAnswers { bvalid, ..self.inputs.writes };
-        let writer = row_writer(m, "result_rows", shape, address, o, stop, &answers);
-        m.drive(ends, writer.row_ends);
-        let [all] = m.call("all_written", BothFunction {}, [writer.row_ends, place.job_ends]);
-        let sent = [writer.channels.wvalid, self.inputs.writes.wready];
-        let [beat] = m.call("beat_written", BothFunction {}, sent);
-        Written { writer, all, beat }
-    }
-}
-
-/// The writer, the last row of a job, and a beat.
-struct Written {
-    writer: RowWriter,
-    all: Wire,
-    beat: Wire,
 }
 
 /// The rows of a kind.
@@ -183,6 +158,7 @@ fn carried(kind: ReadKind) -> Carried {
     match kind {
         ReadKind::Keys => Carried::Key,
         ReadKind::Values => Carried::Value,
+        ReadKind::States => Carried::State,
         _ => Carried::Query,
     }
 }
@@ -210,10 +186,8 @@ impl Streams {
                 let (ends, bytes) = of(kind).map_or((control.used, 4), |(.., ends, bytes)| (*ends, *bytes));
                 m.call(name, BytesFunction { bytes: bytes.into() }, [ends])[0]
             }
-            Event::BeatWritten => self.written.0,
-            Event::BytesWritten => {
-                m.call(name, BytesFunction { bytes: self.written.1.into() }, [self.writer.row_ends])[0]
-            }
+            Event::BeatWritten => self.written[0],
+            Event::BytesWritten => self.written[1],
             Event::ValueRead => read,
             Event::ValueSkipped => skipped,
             Event::KeyMissing => key,

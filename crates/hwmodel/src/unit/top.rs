@@ -102,7 +102,7 @@ fn unit(m: &mut Module, config: &UnitConfig, inputs: &Inputs) {
     m.output("irq", host.irq);
     let whole = Fields::new(m, &host.fields, 64);
     let job = Fields::new(m, &host.fields, config.address_bits);
-    let flags = Flags::of(m, job.get("FLAGS"));
+    let flags = Flags::of(m, job.get("FLAGS"), config.array.core.partial);
 
     // Inputs that later parts drive.
     let [check_begins, begin, stop, clear, all_written, reads, writes] = [(); 7].map(|()| m.later(1));
@@ -126,7 +126,7 @@ fn unit(m: &mut Module, config: &UnitConfig, inputs: &Inputs) {
     let multiplied = m.register("product_q", now);
     m.drive(product, multiplied);
 
-    let grants: Vec<Wire> = (0..4).map(|_| m.later(1)).collect();
+    let grants: Vec<Wire> = (0..4 + usize::from(config.array.core.partial)).map(|_| m.later(1)).collect();
     let fetch = [m.later(1), m.later(config.address_bits)];
     let control = ControlInputs {
         fetch,

@@ -1,7 +1,7 @@
 //! Writes rows: from the beats of a stream to bursts of a memory, whose rows begin at any byte.
 
 use super::align::{BUS_WORD, WriteAlign};
-use super::bursts::{BEAT_COUNT_BITS, BurstFunction, RowShape};
+use super::bursts::{BEAT_COUNT_BITS, ROW_BYTES_BITS, next_burst, row_beats};
 use super::fifo::queue;
 use super::rows::FaultFunction;
 use crate::function;
@@ -17,12 +17,12 @@ const UNANSWERED_BITS: u32 = WRITES_BITS + 2;
 
 function! {
     /// The states of the writer.
-    pub struct WriteRulesFunction { row: RowShape }
-    name(this) = format!("write_rules_{}", this.row.ident());
+    pub struct WriteRulesFunction { beat: u32, address: u32 }
+    name(this) = format!("write_rules_{}_{}", 1 << this.beat, this.address);
     doc = "A row: its address when its first beat is there, its beats, and the same again behind a boundary of 4 KiB.\n\
            stop: beats of a burst that has begun follow without strobes, and no other begins; one that is offered stays as it is.";
     inputs {
-        address: this.row.address, state: 2, rest: 1, sent: BEAT_COUNT_BITS, left: BEAT_COUNT_BITS, beats: BEAT_COUNT_BITS,
+        address: this.address, bytes: ROW_BYTES_BITS, state: 2, rest: 1, sent: BEAT_COUNT_BITS, left: BEAT_COUNT_BITS, beats: BEAT_COUNT_BITS,
         crosses: 1, stop: 1, waits: 1, offered: 1, room: 1, awready: 1, wready: 1
     }
     outputs {
@@ -30,18 +30,17 @@ function! {
         next_waits: 1, next_state: 2, next_rest: 1, next_sent: BEAT_COUNT_BITS, next_left: BEAT_COUNT_BITS
     }
     eval<W> {
-        let RowShape { bytes, beat: log, .. } = this.row;
         let count = |value: u64| W::constant(BEAT_COUNT_BITS, value);
         let is = |number: u64| state.eq(&W::constant(2, number));
         let to = |number: u64| W::constant(2, number);
         let (idle, aw, data) = (is(0), is(1).named("at_address"), is(2).named("at_data"));
-        let beats_in = u64::from(this.row.beats());
         // Output beats of the row, and whether the last one needs no input beat.
-        let end = address.slice(0, log).zext(13).add(&W::constant(13, u64::from(bytes) + ones(log)));
-        let row_beats = end.drop_low(log).zext(BEAT_COUNT_BITS).named("row_beats");
+        let row_beats = row_beats(this.beat, &address, &bytes);
+        let whole = bytes.add(&W::constant(ROW_BYTES_BITS, ones(this.beat)));
+        let beats_in = whole.drop_low(this.beat).zext(BEAT_COUNT_BITS).named("beats_in");
         let following = sent.add(&count(1)).named("following");
         let final_beat = following.eq(&row_beats).named("final_beat");
-        let needs = sent.lt(&count(beats_in)).named("needs_beat");
+        let needs = sent.lt(&beats_in).named("needs_beat");
         let begins = idle.and(&offered.or(&rest)).and(&room).and(&stop.not()).named("begins");
         let stop = stop.and(&waits.not()).named("stops");
         let tail = stop.or(&needs.not());
@@ -74,20 +73,21 @@ function! {
     }
 }
 
-/// The strobes of a beat.
+/// The strobes of a beat of `2^beat` bytes.
 struct Strobes {
-    row: RowShape,
+    beat: u32,
 }
 
 impl VectorFunction for Strobes {
     fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
-        let lanes = 1usize << self.row.beat;
+        let lanes = 1usize << self.beat;
         let tag = Tag::module(
-            format!("strobes_{}_{lanes}", self.row.bytes),
+            format!("strobes_{lanes}"),
             "The bytes of a beat that are the row's: from its first one on in the first beat, up to its last one in the last.",
         );
         let inputs = vec![
-            Pins::word("offset", self.row.beat),
+            Pins::word("offset", self.beat),
+            Pins::word("bytes", ROW_BYTES_BITS),
             Pins::word("enable", 1),
             Pins::word("first", 1),
             Pins::word("final_beat", 1),
@@ -96,10 +96,10 @@ impl VectorFunction for Strobes {
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
-        let [offset, enable, first, last] = [&inputs[0][0], &inputs[1][0], &inputs[2][0], &inputs[3][0]];
-        let bits = self.row.beat;
+        let [offset, bytes, enable, first, last] = [0, 1, 2, 3, 4].map(|i| &inputs[i][0]);
+        let bits = self.beat;
         // The last byte's lane.
-        let end = offset.add(&W::constant(bits, u64::from(self.row.bytes - 1) & ones(bits))).named("end");
+        let end = offset.add(&bytes.slice(0, bits)).sub(&W::constant(bits, 1)).named("end");
         let lane = |i: u64| {
             let place = W::constant(bits, i);
             let before = first.and(&place.lt(offset));
@@ -180,47 +180,73 @@ pub struct RowWriter {
 /// The words of a beat: bytes of the stream's beat, and the bytes left over from the last beat.
 fn beat_data(
     m: &mut Module,
-    (row, word): (RowShape, u32),
+    (beat, word): (u32, u32),
     data: &[Wire],
     [offset, tail, take]: [Wire; 3],
 ) -> Vec<Wire> {
-    let words = (8 << row.beat) / BUS_WORD as usize;
+    let words = (8 << beat) / BUS_WORD as usize;
     let left_over: Vec<Wire> = (0..words).map(|i| m.state_if(("left_over_q", i), BUS_WORD, take)).collect();
     let inputs = [data, &left_over, &[offset, tail]].concat();
-    let mut aligned = m.leaf("align", VectorLeaf::new(WriteAlign { beat: row.beat, word }), &inputs);
+    let mut aligned = m.leaf("align", VectorLeaf::new(WriteAlign { beat, word }), &inputs);
     let round = aligned.split_off(words);
     m.next_all(&left_over, &round);
     aligned
 }
 
-/// Writes rows. `address`: of the row whose beats are offered; `stop`: no burst may begin.
+function! {
+    /// The next burst of a row of some bytes.
+    pub struct WriteBurstFunction { beat: u32, address: u32 }
+    name(this) = format!("write_burst_{}_{}", 1 << this.beat, this.address);
+    doc = "The beats of a row, up to the next boundary of 4 KiB; then the rest.";
+    inputs { address: this.address, bytes: ROW_BYTES_BITS, rest: 1 }
+    outputs { start: this.address, beats: BEAT_COUNT_BITS, crosses: 1 }
+    eval<W> { next_burst(this.beat, &address, &bytes, &rest) }
+}
+
+/// The row whose beats are offered.
+#[derive(Clone, Copy)]
+pub struct WrittenRow {
+    /// Its address.
+    pub address: Wire,
+    /// Its bytes.
+    pub bytes: Wire,
+}
+
+/// Writes rows. `beat`: logarithm of the bytes of a beat, and bits of its words; `stop`: no burst may begin.
 pub fn row_writer(
     around: &mut Module,
     name: &str,
-    (row, word): (RowShape, u32),
-    address: Wire,
+    (beat, word): (u32, u32),
+    row: WrittenRow,
     (offered, data): (Wire, &[Wire]),
     stop: Wire,
     answers: &WriteAnswers,
 ) -> RowWriter {
-    let tag = Tag::module(format!("row_writer_{}_{word}", row.ident()), "Writes rows.");
+    let bits = row.address.width();
+    let tag = Tag::module(format!("row_writer_{}_{bits}_{word}", 1 << beat), "Writes rows.");
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let [address, offered, stop] =
-            m.input_each([("address", address), ("offered", offered), ("stop", stop)]);
+        let [address, bytes, offered, stop] = m.input_each([
+            ("address", row.address),
+            ("bytes", row.bytes),
+            ("offered", offered),
+            ("stop", stop),
+        ]);
         let data = m.inputs("data", data);
         let answers = m.enter("", answers);
 
         let (state, rest) = (m.state("state_q", 2), m.state("rest_q", 1));
         let waits = m.state("waits_q", 1);
         let (sent, left) = (m.state("sent_q", BEAT_COUNT_BITS), m.state("left_q", BEAT_COUNT_BITS));
-        let [start, beats, crosses] = m.call("burst", BurstFunction { row }, [address, rest]);
+        let burst = WriteBurstFunction { beat, address: bits };
+        let [start, beats, crosses] = m.call("burst", burst, [address, bytes, rest]);
         // The addresses of bursts without an answer.
         let begins_later = m.later(1);
         let open = queue(m, "open", WRITES_BITS, begins_later, &[&[start]], answers.bvalid);
         let inputs = [
             address,
+            bytes,
             state,
             rest,
             sent,
@@ -250,7 +276,7 @@ pub fn row_writer(
             next_rest,
             next_sent,
             next_left,
-        ] = m.call("rules", WriteRulesFunction { row }, inputs);
+        ] = m.call("rules", WriteRulesFunction { beat, address: bits }, inputs);
         m.drive(begins_later, begins);
         m.next_all(
             &[waits, state, rest, sent, left],
@@ -260,10 +286,10 @@ pub fn row_writer(
         let [len] = m.call("len", LenFunction {}, [beats]);
         let awlen = m.register_if("awlen_q", begins, len);
 
-        let offset = super::fields::low_bits(m, "offset", address, row.beat);
-        let wdata = beat_data(m, (row, word), &data, [offset, tail, take]);
-        let strobe =
-            m.leaf("strobe", VectorLeaf::new(Strobes { row }), &[offset, strobes, first, final_beat]);
+        let offset = super::fields::low_bits(m, "offset", address, beat);
+        let wdata = beat_data(m, (beat, word), &data, [offset, tail, take]);
+        let strobe = [offset, bytes, strobes, first, final_beat];
+        let strobe = m.leaf("strobe", VectorLeaf::new(Strobes { beat }), &strobe);
 
         let [fault] = m.call("fault", FaultFunction {}, [answers.bvalid, answers.bresp]);
         let count = m.state("unanswered_q", UNANSWERED_BITS);

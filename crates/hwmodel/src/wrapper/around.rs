@@ -4,6 +4,7 @@ use super::advance::*;
 use super::beat::Shape;
 use super::keys::{KeyOutputs, key_stream};
 use super::logic::{BothFunction, Low, WithoutFunction, value_credit_bits};
+use super::parts::parts_of;
 use super::ports::*;
 use super::queries::{QueryOutputs, query_stream};
 use super::requests::request_stream;
@@ -15,7 +16,7 @@ use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::attention::ports::CoreInputs;
 use crate::catalogue::v_step_latency;
 use crate::rtl::{Module, Wire};
-use flashd_spec::config::{Carried, Values, WrapperConfig};
+use flashd_spec::config::{Carried, StreamWords, Values, WrapperConfig};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -32,6 +33,8 @@ pub struct Shapes {
     pub o: Shape,
     /// With partial results: states.
     pub s: Option<Shape>,
+    /// Where the parts of a result begin with a beat each: the words of zeros behind each.
+    pub fills: Vec<usize>,
 }
 
 impl Shapes {
@@ -40,9 +43,14 @@ impl Shapes {
         Shapes::by(config, |carried| Shape::of(config, carried))
     }
 
-    /// Shapes whose beats are all as wide as the bus of a memory.
-    pub fn of_bus(config: &WrapperConfig) -> Shapes {
-        Shapes::by(config, |carried| Shape::in_beats(config, carried, config.beat()))
+    /// Shapes whose beats are all as wide as the bus of a memory. `parts`: those of a result with its state, each of whole beats.
+    pub fn of_bus(config: &WrapperConfig, parts: &[Vec<StreamWords>]) -> Shapes {
+        let shapes = Shapes::by(config, |carried| Shape::in_beats(config, carried, config.beat()));
+        if parts.len() == 1 {
+            return shapes;
+        }
+        let (o, fills) = Shape::in_parts(parts, config.beat());
+        Shapes { o, fills, ..shapes }
     }
 
     fn by(config: &WrapperConfig, shape: impl Fn(Carried) -> Shape) -> Shapes {
@@ -52,6 +60,7 @@ impl Shapes {
             v: shape(Carried::Value),
             o: shape(Carried::Result),
             s: config.array.core.partial.then(|| shape(Carried::State)),
+            fills: Vec::new(),
         }
     }
 }
@@ -195,7 +204,13 @@ pub fn around_array(
         request_stream(m, "requests", step, tready)
     });
     let request_blocked = requests.map(|(_, blocked)| blocked);
-    let (results, done, result_blocked) = results_out(m, &mut low, &shapes.o, &array, ce, sinks.o_tready);
+    let core = &array.core;
+    let o = match &shapes.fills[..] {
+        [] => [&core.o[..], &core.o_state, &core.state_scalars].concat(),
+        fills => parts_of(m, (&config.array.core, n), core, fills, shapes.o.word_bits()),
+    };
+    let (results, done, result_blocked) =
+        results_out(m, &mut low, (&shapes.o, &o), &array, ce, sinks.o_tready);
 
     // The array's enable, and which counter counts the cycle.
     let blocked = request_blocked.unwrap_or_else(|| low.wire(m));
@@ -279,7 +294,8 @@ fn streams_in(
             ("key_ends", key_ends),
             ("ce", ce),
         ];
-        let states = state_stream(m, "states", shape, queries, s, signals);
+        let of_block = (queries, config.array.core.design());
+        let states = state_stream(m, "states", shape, of_block, s, signals);
         let [ready] = m.call("key_ready", WithoutFunction {}, [k_ready, states.stating]);
         m.drive(key_ready, ready);
         states
@@ -325,11 +341,11 @@ impl StreamsIn {
     }
 }
 
-/// The stream of results: its last beat is taken, and the array must wait for it.
+/// The stream of results `o`: its last beat is taken, and the array must wait for it.
 fn results_out(
     m: &mut Module,
     low: &mut Low,
-    shape: &Shape,
+    (shape, o): (&Shape, &[Wire]),
     array: &ArrayOutputs,
     ce: Wire,
     tready: Wire,
@@ -340,8 +356,7 @@ fn results_out(
     let saturated = core.o_saturated.unwrap_or_else(|| low.wire(m));
     let [o_flags] = m.call("flags", ResultFlagsFunction {}, [core.o_invalid, overflow, empty, saturated]);
     let result = [("o_valid", core.o_valid), ("o_last", array.o_last), ("o_flags", o_flags), ("ce", ce)];
-    let o = [&core.o[..], &core.o_state, &core.state_scalars].concat();
-    let (results, blocked) = result_stream(m, "results", shape, &o, result, tready);
+    let (results, blocked) = result_stream(m, "results", shape, o, result, tready);
     let [done] = m.call("done", DoneFunction {}, [results.tvalid, tready, results.tlast]);
     (results, done, blocked)
 }

@@ -93,6 +93,22 @@ impl Shape {
         Shape { elements, word, beats: config.beats(carried) as usize, words: (beat / word) as usize }
     }
 
+    /// The shape of several vectors, each from a new beat of `beat` bits on, and the words of zeros behind each.
+    pub fn in_parts(parts: &[Vec<StreamWords>], beat: u32) -> (Shape, Vec<usize>) {
+        let word = parts.iter().flatten().fold(beat, |word, elements| common(word, elements.room));
+        let bits = |part: &[StreamWords]| part.iter().map(|of| of.count as u32 * of.room).sum::<u32>();
+        let fill =
+            |part: &Vec<StreamWords>| ((bits(part).next_multiple_of(beat) - bits(part)) / word) as usize;
+        let fills: Vec<usize> = parts.iter().map(fill).collect();
+        let filled = |(part, &count): (&Vec<StreamWords>, &usize)| {
+            let zeros = StreamWords { count, bits: word, room: word };
+            part.iter().copied().chain((count > 0).then_some(zeros)).collect::<Vec<_>>()
+        };
+        let elements: Vec<StreamWords> = parts.iter().zip(&fills).flat_map(filled).collect();
+        let beats = (bits(&elements) / beat) as usize;
+        (Shape { elements, word, beats, words: (beat / word) as usize }, fills)
+    }
+
     /// The same vector in one beat.
     #[must_use]
     pub fn whole(&self) -> Shape {
@@ -139,7 +155,7 @@ impl Shape {
     }
 
     /// The leaf that joins or splits an element of `bits` bits in `parts` words; none if the element is a word.
-    pub(super) fn element(&self, (bits, parts): (u32, usize), join: bool) -> Option<ElementWords> {
+    pub(crate) fn element(&self, (bits, parts): (u32, usize), join: bool) -> Option<ElementWords> {
         let is_word = parts == 1 && bits == self.word;
         (!is_word).then_some(ElementWords { parts, width: self.word, bits, join })
     }

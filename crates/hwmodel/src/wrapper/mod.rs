@@ -27,6 +27,7 @@
 //! | `queries`, `keys`, `values`, `states` | the streams into the array |
 //! | `requests` | the stream of value requests, with one register to wait in |
 //! | `results`, `buffer` | the stream of results: splitting into beats, and a buffer of two beats |
+//! | `parts` | states in memory: that of no key, and a result followed by its state |
 //! | `steps` | tracks the steps in the array's pipeline |
 //! | `advance` | the array's enable, and how a cycle is counted |
 //! | `logic` | gates and counters that several of these use |
@@ -43,6 +44,7 @@ mod keys;
 pub(crate) mod lite;
 pub(crate) mod logic;
 pub(crate) mod packet;
+pub(crate) mod parts;
 pub mod ports;
 mod queries;
 pub mod registers;

@@ -6,6 +6,7 @@
 
 use super::beat::Shape;
 use super::buffer::beat_buffer;
+use super::parts::FillFunction;
 use super::ports::SourceOutputs;
 use super::vector::{by_width, port_of};
 use crate::array::results::SelectFunction;
@@ -60,16 +61,6 @@ fn words(m: &mut Module, shape: &Shape, x: &[Wire]) -> Vec<Wire> {
         None => vec![x],
     };
     x.iter().zip(shape.places()).flat_map(split).collect()
-}
-
-function! {
-    /// A zero word, which fills the last beat.
-    pub struct FillFunction { width: u32 }
-    name(this) = format!("fill_{}", this.width);
-    doc = "y = 0.";
-    inputs {}
-    outputs { y: this.width }
-    eval<W> { [W::zero(this.width)] }
 }
 
 /// The result stream. A packet is the results of a block. The second output says that a result cannot leave, and the array must freeze.

@@ -7,14 +7,16 @@
 //! as wide as a whole number of keys, and its accumulators would still need a register.
 
 use super::beat::Shape;
-use super::logic::{BothFunction, EitherFunction, KEY_CREDIT_BITS, Low, WithoutFunction, credit};
+use super::logic::{BothFunction, EitherFunction, KEY_CREDIT_BITS, WithoutFunction, credit};
 use super::packet::NextPlaceFunction;
+use super::parts::no_key;
 use super::ports::SinkInputs;
 use super::queries::last_of_packet;
 use super::vector::vector_input;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::word::index_bits;
+use flashd_spec::config::Design;
 
 function! {
     /// Rules for the state in the register: it is offered as a step, dropped, or held until its accumulators have been read.
@@ -66,14 +68,14 @@ pub struct StateOutputs {
 
 /// The stream of states. A packet has one state for each query of a block, in order. Queries after the last state start without one.
 ///
-/// `tuser` of a beat: the query has no state, as after an empty result. `ports`: `enabled`, blocks bring states; `block`, a packet of
+/// `tuser` of a beat: the query has no state, as after an empty result; without `tuser` the scalars say so. `ports`: `enabled`, blocks bring states; `block`, a packet of
 /// queries begins; `k_ready`, the array takes a step if offered; `due`, it reads the state's accumulators in this cycle; `key_ends`, it
 /// takes the last key of its block; `ce`, it is not frozen.
 pub fn state_stream(
     around: &mut Module,
     name: &str,
     shape: &Shape,
-    queries: usize,
+    (queries, design): (usize, Design),
     stream: &SinkInputs,
     ports: [(&str, Wire); 6],
 ) -> StateOutputs {
@@ -101,8 +103,8 @@ pub fn state_stream(
 
         // held: the step was taken, its accumulators have not been read. done: all states of the block have become steps.
         let (held, done) = (m.state("held_q", 1), m.state("done_q", 1));
-        let mut low = Low::default();
-        let none = vectors.flag.unwrap_or_else(|| low.wire(m));
+        let (o, scalars) = vectors.y.split_at(shape.runs()[0].count);
+        let none = vectors.flag.unwrap_or_else(|| no_key(m, design, scalars));
         let rules = [enabled, vectors.full, none, packet.last, held, done, k_ready, due, key_ends, ce];
         let [stating, offers, takes, passes, next_held, next_done] =
             m.call("rules", StateRulesFunction {}, rules);
@@ -114,8 +116,6 @@ pub fn state_stream(
         let [next] = m.call("next_index", NextPlaceFunction { bits }, [passes, packet.last, place]);
         m.next(place, next);
 
-        let runs = shape.runs();
-        let (o, scalars) = vectors.y.split_at(runs[0].count);
         let errors: Vec<Wire> = [limits.too_long].into_iter().chain(packet.partial).collect();
         StateOutputs {
             tready: m.output("tready", vectors.tready),

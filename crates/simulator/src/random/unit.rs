@@ -3,8 +3,10 @@
 use crate::selftest::{ROUND_KINDS, operands};
 use crate::unit::{FIRST_ROW, Layout, UnitJob};
 use flashd_golden::values_exponent;
+use flashd_spec::numerics::BIAS;
 use flashd_spec::unit::descriptor::Descriptor;
 use flashd_spec::unit::{Flag, UnitConfig};
+use flashd_workload::round_to;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -47,19 +49,51 @@ fn job(config: &UnitConfig, most: usize, layout: &mut Layout, rng: &mut ChaCha8R
     if rng.random_ratio(1, 3) {
         table = paged(&mut descriptor, rng);
     }
+    if core.partial {
+        let flags = [Flag::Lse, Flag::StateIn, Flag::StateOut];
+        flags.into_iter().for_each(|flag| {
+            if rng.random() {
+                descriptor.add(flag)
+            }
+        });
+    }
     strides(config, &mut descriptor, layout, rng);
     let rows = (queries * group * heads).max(keys * heads).max(1) as usize;
     let [q, k, v] = operands(core, rng.random_range(0..ROUND_KINDS), rows, rng);
     let words = core.port_words();
     descriptor.set("V_EXPONENT", values_exponent(core, &v));
     let rows = |x: &[u64], words: usize, n: u64| x[..n as usize * words].to_vec();
-    UnitJob {
+    let biases = config.array.queries as u64 * if core.bias { keys * heads } else { 0 };
+    let mut bias = || round_to(BIAS, rng.random_range(-4.0..4.0));
+    let job = UnitJob {
         descriptor,
         q: rows(&q, words.q, queries * group * heads),
         k: rows(&k, words.k, keys * heads),
         v: rows(&v, words.v, keys * heads),
         table,
+        biases: (0..biases).map(|_| bias()).collect(),
+        states: Vec::new(),
+    };
+    if !job.descriptor.has(Flag::StateIn) {
+        return job;
     }
+    // The states that other keys leave; some queries may have seen none.
+    let before = earlier(config, &job, rng);
+    UnitJob { states: before.states_after(&before.expected(config)), ..job }
+}
+
+/// A job of the same queries and the first of the same keys, in another order.
+fn earlier(config: &UnitConfig, job: &UnitJob, rng: &mut ChaCha8Rng) -> UnitJob {
+    let mut before = UnitJob { table: Vec::new(), ..job.clone() };
+    let (keys, heads) = (job.descriptor.get("KEYS"), job.descriptor.get("K_HEADS"));
+    before.descriptor.set("FLAGS", job.descriptor.get("FLAGS") & 1 << Flag::Causal as u32);
+    before.descriptor.set("POSITION", rng.random_range(-2..=keys as i64) as u64);
+    let words = config.array.core.port_words();
+    for (rows, words) in [(&mut before.k, words.k), (&mut before.v, words.v)] {
+        let shift = rng.random_range(0..=keys * heads) as usize * words;
+        rows.rotate_left(shift);
+    }
+    before
 }
 
 /// A mask, with the first query before, at and after the keys.
@@ -98,7 +132,7 @@ fn strides(config: &UnitConfig, descriptor: &mut Descriptor, layout: &mut Layout
     let mut packed = descriptor.clone();
     Layout::new(0, 1).complete(config, &mut packed, &|name| name == "PAGES");
     let mut given = vec!["PAGES".to_string()];
-    for name in ["Q", "K", "V", "O"] {
+    for name in ["Q", "K", "V", "O", "LSE", "STATE"] {
         if rng.random() {
             continue;
         }

@@ -8,6 +8,7 @@ use super::slave::{MemoryPort, MemoryTiming};
 use crate::bench::{Cycle, Observer};
 use crate::running::RtlEngine;
 use crate::wrapper::{LiteAccess, LiteHost, LiteInputs, Pace};
+use flashd_hwmodel::unit::counters::ReadKind;
 use flashd_hwmodel::unit::registers::{BUSY_BIT, JOB_BASE, registers};
 use flashd_spec::config::ConfigError;
 use flashd_spec::unit::UnitConfig;
@@ -216,7 +217,7 @@ impl<'a> UnitBench<'a> {
             ("bready", master.bready),
             ("axcache, axprot", bursts.clone().all(|burst| (burst.cache, burst.prot) == (3, 0))),
             ("awid", master.aw.is_none_or(|burst| burst.id == 0)),
-            ("arid", master.ar.is_none_or(|burst| burst.id < 4)),
+            ("arid", master.ar.is_none_or(|burst| burst.id <= ReadKind::States as u64)),
         ];
         match kept.into_iter().find(|(_, kept)| !kept) {
             None => Ok(()),

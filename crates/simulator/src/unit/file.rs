@@ -1,7 +1,8 @@
 //! Jobs of an attention unit as JSON.
 //!
 //! A job is an object, several are a list. It has the fields of a descriptor by their names in lower case, as numbers or as text such as
-//! `"0x1000"`; `flags`, a list of names in lower case; and its tensors: `tensors`, files by `q`, `k` and `v`, or `seed` for random ones.
+//! `"0x1000"`; `flags`, a list of names in lower case; `states_of`, the number of an earlier job whose states it starts from; and its
+//! tensors: `tensors`, files by `q`, `k` and `v`, or `seed` for random ones.
 //! What is left out has a default: sizes follow from the tensors, rows lie without gaps, addresses follow each other.
 
 use super::layout::{FIRST_ROW, Layout};
@@ -19,11 +20,21 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// A job of a file, for [`PreparedJobs`](super::PreparedJobs): its fields, complete, its tensors and its block table.
-pub type FileJob = (Descriptor, JobTensors, Vec<u32>);
+/// A job of a file, for [`PreparedJobs`](super::PreparedJobs).
+#[derive(Clone, Debug)]
+pub struct FileJob {
+    /// Its fields, complete.
+    pub descriptor: Descriptor,
+    /// Its tensors.
+    pub tensors: JobTensors,
+    /// Its block table, empty without pages.
+    pub table: Vec<u32>,
+    /// The number of the job whose states it starts from.
+    pub states_of: Option<usize>,
+}
 
 /// Fields that are no descriptor's.
-const OTHERS: [&str; 3] = ["flags", "tensors", "seed"];
+const OTHERS: [&str; 4] = ["flags", "tensors", "seed", "states_of"];
 
 /// Where the tensors of a job come from.
 enum Source<'a> {
@@ -49,14 +60,15 @@ pub fn read_jobs(path: &Path, config: &UnitConfig) -> Result<Vec<FileJob>, Strin
     }
     let mut layout = Layout::new(FIRST_ROW, u64::from(config.beat_bits / 8));
     let several = jobs.len() > 1;
-    let job = |(n, value): (usize, Value)| {
+    let mut read: Vec<FileJob> = Vec::new();
+    for (n, value) in jobs.iter().enumerate() {
         let place = if several { format!("job {n}, ") } else { String::new() };
         let source = Source::Fields(path.parent().unwrap_or(Path::new("")));
-        job(&value, config, &mut layout, source).map_err(|problem| format!("{place}{problem}"))
-    };
-    let jobs = jobs.into_iter().enumerate().map(job).collect::<Result<Vec<_>, _>>()?;
-    apart(&jobs, config)?;
-    Ok(jobs)
+        let job = job(value, config, (&mut layout, &read), source);
+        read.push(job.map_err(|problem| format!("{place}{problem}"))?);
+    }
+    apart(&read, config)?;
+    Ok(read)
 }
 
 /// A job of fields as in a file, with tensors of a caller: `sizes` are queries, keys, heads of a group and heads of keys.
@@ -73,12 +85,17 @@ pub fn job_of(
     sizes: [u64; 4],
 ) -> Result<FileJob, String> {
     let mut layout = Layout::new(FIRST_ROW, u64::from(config.beat_bits / 8));
-    let job = job(fields, config, &mut layout, Source::Caller(tensors, sizes))?;
+    let job = job(fields, config, (&mut layout, &[]), Source::Caller(tensors, sizes))?;
     apart(std::slice::from_ref(&job), config)?;
     Ok(job)
 }
 
-fn job(value: &Value, config: &UnitConfig, layout: &mut Layout, source: Source) -> Result<FileJob, String> {
+fn job(
+    value: &Value,
+    config: &UnitConfig,
+    (layout, earlier): (&mut Layout, &[FileJob]),
+    source: Source,
+) -> Result<FileJob, String> {
     let Value::Object(fields) = value else { return Err("a job is an object in braces".into()) };
     let mut descriptor = Descriptor::default();
     for (name, value) in fields.iter().filter(|(name, _)| !OTHERS.contains(&name.as_str())) {
@@ -104,11 +121,33 @@ fn job(value: &Value, config: &UnitConfig, layout: &mut Layout, source: Source) 
             random(seed, lengths, &descriptor)?
         }
     };
+    let states_of =
+        fields.get("states_of").map(|value| states_of(value, earlier, &mut descriptor)).transpose()?;
+    let left = ["STATE_IN", "STATE_ROW", "STATE_HEAD"];
+    let given = |name: &str| given(name) || states_of.is_some() && left.contains(&name);
     layout.complete(config, &mut descriptor, &given);
     let table = table(fields, &descriptor)?;
     let job = descriptor.job();
     job.check(config).map_err(|e| format!("refused: {}", meaning(e as u32)))?;
-    Ok((descriptor, tensors, table))
+    Ok(FileJob { descriptor, tensors, table, states_of })
+}
+
+/// The job whose states this one starts from, where that job writes them.
+fn states_of(value: &Value, earlier: &[FileJob], descriptor: &mut Descriptor) -> Result<usize, String> {
+    let takes = "states_of: takes the number of an earlier job with the flag state_out";
+    let number = value.as_u64().and_then(|n| usize::try_from(n).ok());
+    let (number, of) = number.and_then(|n| Some((n, earlier.get(n)?))).ok_or(takes)?;
+    if !of.descriptor.has(Flag::StateOut) {
+        return Err(takes.into());
+    }
+    let sizes = ["QUERIES", "GROUP", "K_HEADS"];
+    if sizes.iter().any(|name| of.descriptor.get(name).max(1) != descriptor.get(name).max(1)) {
+        return Err(format!("states_of: job {number} has other queries, group or k_heads"));
+    }
+    descriptor.add(Flag::StateIn);
+    descriptor.set("STATE_IN", of.descriptor.get("STATE_OUT"));
+    ["STATE_ROW", "STATE_HEAD"].iter().for_each(|name| descriptor.set(name, of.descriptor.get(name)));
+    Ok(number)
 }
 
 fn unknown(name: &str) -> String {
@@ -144,7 +183,7 @@ fn number(field: &DescriptorField, value: &Value) -> Result<u64, String> {
 
 fn flags(fields: &Map<String, Value>, descriptor: &mut Descriptor) -> Result<(), String> {
     // Interrupts and links are the run's.
-    let taken = [Flag::Causal, Flag::Window, Flag::Paged];
+    let taken = [Flag::Causal, Flag::Window, Flag::Paged, Flag::Lse, Flag::StateOut];
     let names = || taken.map(|flag| FLAGS[flag as usize].name.to_lowercase());
     let takes = || format!("flags: takes a list of {}", names().join(", "));
     let list = match fields.get("flags") {
@@ -255,9 +294,13 @@ fn table(fields: &Map<String, Value>, descriptor: &Descriptor) -> Result<Vec<u32
 /// Refuses results that overlap operands, other results or the descriptors of a queue: a run compares all of memory with results that are
 /// known before it starts.
 fn apart(jobs: &[FileJob], config: &UnitConfig) -> Result<(), String> {
-    let footprint = |(descriptor, _, table): &FileJob| {
-        let job = UnitJob { descriptor: descriptor.clone(), table: table.clone(), ..UnitJob::default() };
-        job.footprint(config)
+    let footprint = |job: &FileJob| {
+        let FileJob { mut descriptor, table, .. } = job.clone();
+        if job.states_of.is_some() {
+            // They are results of another job.
+            descriptor.set("FLAGS", descriptor.get("FLAGS") & !(1 << Flag::StateIn as u32));
+        }
+        UnitJob { descriptor, table, ..UnitJob::default() }.footprint(config)
     };
     let all: Vec<_> = jobs.iter().map(footprint).collect();
     let mut operands: Vec<_> = all.iter().flat_map(|[operands, _]| operands.iter().cloned()).collect();

@@ -1,16 +1,29 @@
 //! Places of a job's rows in memory.
 
-use super::workload::UnitJob;
 use flashd_spec::config::Carried;
 use flashd_spec::unit::descriptor::Descriptor;
-use flashd_spec::unit::{Flag, UnitConfig};
+use flashd_spec::unit::{Flag, LSE_BYTES, UnitConfig};
 
 /// The address from which rows are placed. Descriptors of a queue are below it.
 pub const FIRST_ROW: u64 = 0x1_0000;
 
-/// Tensors, by the prefix of their fields.
-const TENSORS: [(&str, Carried); 4] =
-    [("Q", Carried::Query), ("K", Carried::Key), ("V", Carried::Value), ("O", Carried::Result)];
+/// Tensors: their address, the prefix of their strides, the bytes of a row, and the flag without which they are not there.
+fn tensors(config: &UnitConfig) -> Vec<(&'static str, &'static str, u32, Option<Flag>)> {
+    let of = |name, carried| (name, name, config.row_bytes(carried), None);
+    let mut tensors = vec![
+        of("Q", Carried::Query),
+        of("K", Carried::Key),
+        of("V", Carried::Value),
+        of("O", Carried::Result),
+    ];
+    if config.array.core.partial {
+        let state = config.row_bytes(Carried::State);
+        tensors.push(("LSE", "LSE", LSE_BYTES, Some(Flag::Lse)));
+        tensors.push(("STATE_IN", "STATE", state, Some(Flag::StateIn)));
+        tensors.push(("STATE_OUT", "STATE", state, Some(Flag::StateOut)));
+    }
+    tensors
+}
 
 /// Gives out addresses, ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,16 +65,19 @@ impl Layout {
         if paged {
             fields.default("PAGES", table);
         }
-        for (name, carried) in TENSORS {
-            let of_keys = matches!(carried, Carried::Key | Carried::Value);
+        for (name, strides, bytes, flag) in tensors(config) {
+            if flag.is_some_and(|flag| !fields.descriptor.has(flag)) {
+                continue;
+            }
+            let of_keys = ["K", "V"].contains(&name);
             let heads = fields.get("K_HEADS") * if of_keys { 1 } else { fields.get("GROUP") };
             let tokens = match (of_keys, paged) {
                 (false, _) => fields.get("QUERIES"),
                 (true, false) => fields.get("KEYS"),
                 (true, true) => 1 << fields.get("PAGE").min(16),
             };
-            let row = fields.default(&format!("{name}_ROW"), row_bytes(config, carried));
-            let head = fields.default(&format!("{name}_HEAD"), tokens * row);
+            let row = fields.default(&format!("{strides}_ROW"), bytes.into());
+            let head = fields.default(&format!("{strides}_HEAD"), tokens * row);
             let bytes = match of_keys && paged {
                 true => fields.get("PAGES") * fields.default(&format!("{name}_PAGE"), heads * head),
                 false => heads * head,
@@ -74,14 +90,6 @@ impl Layout {
             // Entries of a table are words.
             fields.descriptor.set("TABLE", self.aligned(4 * table.max(1), self.align.max(4)));
         }
-    }
-}
-
-/// Bytes of a row's elements.
-fn row_bytes(config: &UnitConfig, carried: Carried) -> u64 {
-    match carried {
-        Carried::Result => UnitJob::result_bytes(config) as u64,
-        _ => config.row_bytes(carried).into(),
     }
 }
 

@@ -51,6 +51,11 @@ impl Memory {
         bytes.iter().zip(0..).for_each(|(&byte, n)| self.set(address.wrapping_add(n), byte));
     }
 
+    /// Fills bytes from an address on with something else than is there.
+    pub fn spoil(&mut self, address: u64, count: u64) {
+        (0..count).map(|n| address.wrapping_add(n)).for_each(|at| self.set(at, !self.byte(at)));
+    }
+
     /// The first address at which another memory has another byte.
     pub fn difference(&self, other: &Memory) -> Option<u64> {
         let mut numbers: Vec<u64> = self.pages.keys().chain(other.pages.keys()).copied().collect();

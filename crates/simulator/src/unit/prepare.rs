@@ -1,11 +1,13 @@
 //! From tensors in f32 to jobs, and from results to errors.
 
+use super::file::FileJob;
 use super::workload::{ExpectedJobBlock, UnitJob};
 use crate::accuracy::{Accuracy, Magnitudes};
 use flashd_golden::f64_attention::{safe_softmax_of_rows, softcap};
 use flashd_golden::values_exponent;
+use flashd_hwmodel::unit::lse::log_sum_exp;
 use flashd_spec::config::CoreConfig;
-use flashd_spec::unit::descriptor::Descriptor;
+use flashd_spec::numerics::Numerics;
 use flashd_spec::unit::{Job, Place, UnitConfig};
 use flashd_workload::{
     Attention, Channels, Quantiser, ScaleRule, Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling,
@@ -35,13 +37,14 @@ pub struct PreparedJobs {
     pub saturated_inputs: [usize; 3],
     channels: Channels,
     tensors: Vec<JobTensors>,
+    /// For each job the one whose states it starts from.
+    states_of: Vec<Option<usize>>,
     /// All tensors of all jobs as one head.
     all: Attention,
 }
 
 impl PreparedJobs {
-    /// Scales and rounds the tensors of jobs whose fields are complete, but for V_EXPONENT, which is set here if it is 0. `tables` are
-    /// their block tables, empty without pages.
+    /// Scales and rounds the tensors of jobs whose fields are complete, but for V_EXPONENT, which is set here if it is 0.
     ///
     /// # Errors
     /// If the score scale is not one a core can apply.
@@ -50,12 +53,12 @@ impl PreparedJobs {
     /// If tensors do not fit their jobs.
     pub fn new(
         config: &UnitConfig,
-        jobs: Vec<(Descriptor, JobTensors, Vec<u32>)>,
+        jobs: Vec<FileJob>,
         (score, tensor, rule): (ScoreScale, TensorScale, ScaleRule),
     ) -> Result<PreparedJobs, ScalingError> {
         let core = &config.array.core;
         let joined = |of: fn(&JobTensors) -> &Vec<f32>| -> Vec<f32> {
-            jobs.iter().flat_map(|(_, tensors, _)| of(tensors).iter().copied()).collect()
+            jobs.iter().flat_map(|job| of(&job.tensors).iter().copied()).collect()
         };
         let (q, k, v) = (joined(|t| &t.q), joined(|t| &t.k), joined(|t| &t.v));
         let all = Attention { dv: core.dv(), ..Attention::new(core.d, q, k, Vec::new()) };
@@ -65,21 +68,48 @@ impl PreparedJobs {
         let mut config = config.clone();
         config.array.core = CoreConfig { score_shift: Some(scaling.score_shift), ..core.clone() };
         let mut saturated_inputs = [0; 3];
-        let mut tensors = Vec::new();
-        let mut rounded = Vec::new();
-        for (mut descriptor, of_job, table) in jobs {
+        let states_of: Vec<Option<usize>> = jobs.iter().map(|job| job.states_of).collect();
+        let (mut tensors, mut rounded) = (Vec::new(), Vec::new());
+        for FileJob { descriptor, tensors: of_job, table, .. } in jobs {
             let words =
                 [quantiser.queries(&of_job.q), quantiser.keys(&of_job.k), quantiser.values(&of_job.v)];
             saturated_inputs.iter_mut().zip(&words).for_each(|(sum, words)| *sum += words.saturated);
             let [q, k, v] = words.map(|rounded| rounded.words);
-            if descriptor.get("V_EXPONENT") == 0 && config.array.core.has_value_exponent() {
-                descriptor.set("V_EXPONENT", values_exponent(&config.array.core, &v));
-            }
-            rounded.push(UnitJob { descriptor, q, k, v, table });
+            rounded.push(UnitJob { descriptor, q, k, v, table, ..UnitJob::default() });
             tensors.push(of_job);
         }
+        set_exponents(&config.array.core, &mut rounded, states_of.iter().any(Option::is_some));
+        for (n, of) in states_of.iter().enumerate() {
+            if let Some(of) = of {
+                rounded[n].states = rounded[*of].states_after(&rounded[*of].expected(&config));
+            }
+        }
         let channels = quantiser.channels().clone();
-        Ok(PreparedJobs { config, scaling, jobs: rounded, saturated_inputs, channels, tensors, all })
+        Ok(PreparedJobs {
+            config,
+            scaling,
+            jobs: rounded,
+            saturated_inputs,
+            channels,
+            tensors,
+            states_of,
+            all,
+        })
+    }
+
+    /// The log-sum-exps of a job that writes them, base 2, `[query heads, queries]`.
+    pub fn log_sum_exps(&self, job: usize, expected: &[ExpectedJobBlock]) -> Option<Vec<f32>> {
+        let (core, job) = (&self.config.array.core, self.jobs[job].job());
+        let n = Numerics::new(core);
+        job.lse?;
+        let mut values = vec![0.0; (job.query_heads() * job.queries) as usize];
+        for (place, result) in expected.iter().flat_map(|block| block.block.places.iter().zip(&block.results))
+        {
+            let scalars = result.state.as_ref().map_or(n.no_key(core)?, |state| state.scalars);
+            values[(place.head * job.queries + place.token) as usize] =
+                f32::from_bits(log_sum_exp(core, &n, scalars));
+        }
+        Some(values)
     }
 
     /// The results of a job as numbers, `[query heads, queries, d_v]`.
@@ -102,12 +132,9 @@ impl PreparedJobs {
 
     /// Errors of the results of all jobs against safe softmax in f64 on the tensors as given.
     pub fn accuracy(&self, expected: &[Vec<ExpectedJobBlock>]) -> Accuracy {
-        let all = || self.jobs.iter().zip(&self.tensors).zip(expected);
-        let exact: Vec<f64> = all()
-            .flat_map(|((job, tensors), expected)| {
-                let job = job.job();
-                results(expected).flat_map(move |(place, _)| self.exact(&job, tensors, place))
-            })
+        let all = expected.iter().enumerate();
+        let exact: Vec<f64> = all
+            .flat_map(|(n, expected)| results(expected).flat_map(move |(place, _)| self.exact(n, place)))
             .collect();
         let decoded = expected
             .iter()
@@ -116,22 +143,47 @@ impl PreparedJobs {
         Accuracy::of(decoded, &exact, &Magnitudes::of(&self.all))
     }
 
-    /// The exact result of a query.
-    fn exact(&self, job: &Job, tensors: &JobTensors, place: &Place) -> Vec<f64> {
+    /// The exact result of a query of a job: over its keys, and over those of the jobs whose states it starts from.
+    fn exact(&self, job: usize, place: &Place) -> Vec<f64> {
+        let dv = self.config.array.core.dv();
+        let chain = std::iter::successors(Some(job), |&job| self.states_of[job]);
+        let (mut s, mut v) = (Vec::new(), Vec::new());
+        for (job, tensors) in chain.map(|n| (self.jobs[n].job(), &self.tensors[n])) {
+            let first = (place.head / job.group) as usize * job.keys as usize;
+            let keys = job.visible(place.token).map(|key| first + key as usize);
+            let q = self.row_of_q(&job, tensors, place);
+            for key in keys {
+                s.push(self.score(q, &tensors.k, key));
+                v.push(&tensors.v[key * dv..][..dv]);
+            }
+        }
+        safe_softmax_of_rows(&s, v.into_iter(), dv)
+    }
+
+    fn row_of_q<'a>(&self, job: &Job, tensors: &'a JobTensors, place: &Place) -> &'a [f32] {
+        let (d, row) =
+            (self.config.array.core.d, place.head as usize * job.queries as usize + place.token as usize);
+        &tensors.q[row * d..][..d]
+    }
+
+    fn score(&self, q: &[f32], k: &[f32], key: usize) -> f64 {
         let core = &self.config.array.core;
-        let row = place.head as usize * job.queries as usize + place.token as usize;
-        let q = &tensors.q[row * core.d..][..core.d];
-        let first = (place.head / job.group) as usize * job.keys as usize;
-        let keys = || place.keys.clone().map(|key| first + key as usize);
-        let score = |key: usize| -> f64 {
-            let k = &tensors.k[key * core.d..][..core.d];
-            let dot: f64 = q.iter().zip(k).map(|(&q, &k)| f64::from(q) * f64::from(k)).sum();
-            let s = dot * self.scaling.score_scale;
-            core.softcap.map_or(s, |cap| softcap(s, cap))
-        };
-        let s: Vec<f64> = keys().map(score).collect();
-        let dv = core.dv();
-        safe_softmax_of_rows(&s, keys().map(|key| &tensors.v[key * dv..][..dv]), dv)
+        let k = &k[key * core.d..][..core.d];
+        let dot: f64 = q.iter().zip(k).map(|(&q, &k)| f64::from(q) * f64::from(k)).sum();
+        let s = dot * self.scaling.score_scale;
+        core.softcap.map_or(s, |cap| softcap(s, cap))
+    }
+}
+
+/// Sets V_EXPONENT where it is 0 and the core has one: that of the job's values, or of all jobs that share states.
+fn set_exponents(core: &CoreConfig, jobs: &mut [UnitJob], shared: bool) {
+    if !core.has_value_exponent() {
+        return;
+    }
+    let of_all = jobs.iter().map(|job| values_exponent(core, &job.v)).max().unwrap_or(0);
+    for job in jobs.iter_mut().filter(|job| job.descriptor.get("V_EXPONENT") == 0) {
+        let exponent = if shared { of_all } else { values_exponent(core, &job.v) };
+        job.descriptor.set("V_EXPONENT", exponent);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Vectors as bytes in memory.
 
-use flashd_spec::config::{Carried, StreamWords, WrapperConfig};
+use flashd_spec::config::{Carried, StreamWords};
 use flashd_spec::unit::UnitConfig;
 
 /// How a row is packed: its elements from the lowest bit of the first byte on.
@@ -10,7 +10,7 @@ pub(super) struct RowPacking(Vec<StreamWords>);
 impl RowPacking {
     /// Rows of queries, keys, values, results or states.
     pub(super) fn of(config: &UnitConfig, carried: Carried) -> RowPacking {
-        RowPacking(WrapperConfig::new(config.array.clone()).words(carried))
+        RowPacking(config.row_words(carried))
     }
 
     fn elements(&self) -> impl Iterator<Item = (u32, u32)> + '_ {

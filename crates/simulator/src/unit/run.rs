@@ -7,7 +7,7 @@ use super::workload::{ExpectedJobBlock, Readable, UnitJob, descriptor_at};
 use crate::bench::Observer;
 use flashd_hwmodel::unit::registers::{DONE_BIT, ERROR_BIT, IRQ_EN_BIT, QUEUE_BIT, START_BIT};
 use flashd_spec::config::Carried;
-use flashd_spec::unit::{Flag, Job, UnitConfig};
+use flashd_spec::unit::{Flag, Job, Place, UnitConfig};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -84,10 +84,13 @@ pub fn run_against(
 ) -> Result<UnitRun, UnitError> {
     let mut memory = Memory::default();
     jobs.iter().for_each(|job| job.place(config, &mut memory));
+    // States that a job reads and an earlier one writes are not there yet.
+    let results = |job: &UnitJob| job.footprint(config)[1].clone();
+    jobs.iter().flat_map(results).for_each(|row| memory.spoil(row.start, row.end.wrapping_sub(row.start)));
     let jobs = if drive.queue { queue(jobs, &mut memory) } else { jobs.to_vec() };
     let mut due = memory.clone();
     let readable = |(job, expected): (&UnitJob, &Vec<ExpectedJobBlock>)| job.readable(config, expected);
-    let readable: Vec<[Readable; 4]> = jobs.iter().zip(expected).map(readable).collect();
+    let readable: Vec<[Readable; 5]> = jobs.iter().zip(expected).map(readable).collect();
     jobs.iter().zip(expected).for_each(|(job, expected)| job.place_results(config, expected, &mut due));
     let mut bench = UnitBench::new(config, memory, drive, observers)?;
     bench.quiet(20)?;
@@ -99,7 +102,7 @@ pub fn run_against(
         let status = bench.wait(drive.interrupt, HANG)?;
         ended(&mut bench, status)?;
         let registers = bench.read_all()?;
-        counters(config, &registers, &before, &bench, expected)?;
+        counters(config, jobs, &registers, &before, &bench, expected)?;
         add(&mut run.registers, registers);
     }
     run.cycles = bench.cycles();
@@ -112,8 +115,8 @@ pub fn run_against(
     if let Some(address) = bench.port.memory.difference(&due) {
         return Err(difference(config, &jobs, address, &bench.port.memory, &due));
     }
-    let queries = |job: &Job| u64::from(job.queries) * u64::from(job.query_heads());
-    run.comparisons = jobs.iter().map(|job| queries(&job.job()) * UnitJob::result_bytes(config) as u64).sum();
+    let written = |job: &UnitJob| job.footprint(config)[1].iter().map(|row| row.end - row.start).sum::<u64>();
+    run.comparisons = jobs.iter().map(written).sum();
     Ok(run)
 }
 
@@ -172,6 +175,7 @@ fn ended(bench: &mut UnitBench, status: u32) -> Result<(), UnitError> {
 /// Compares the counters with their expectations.
 fn counters(
     config: &UnitConfig,
+    jobs: &[UnitJob],
     registers: &BTreeMap<String, u32>,
     before: &Transfers,
     bench: &UnitBench,
@@ -182,6 +186,10 @@ fn counters(
     let bytes = |carried, rows: u64| u64::from(config.row_bytes(carried)) * rows;
     let (keys, values) = (count(|block| block.block.keys.len()), count(|block| block.needed.len()));
     let queries = count(|block| block.results.len());
+    let of_queries = |bytes: fn(&UnitConfig, &Job) -> u32| -> u64 {
+        let of = |job: Job| u64::from(job.queries * job.query_heads()) * u64::from(bytes(config, &job));
+        jobs.iter().map(|job| of(job.job())).sum()
+    };
     let moved = bench.transfers;
     let read = |id: usize| moved.read[id] - before.read[id];
     let due = [
@@ -189,8 +197,14 @@ fn counters(
         ("BEATS_QUERIES", read(1)),
         ("BEATS_KEYS", read(2)),
         ("BEATS_VALUES", read(3)),
+        ("BEATS_STATES", read(4)),
         ("BEATS_WRITTEN", moved.written - before.written),
         ("BYTES_QUERIES", bytes(Carried::Query, queries)),
+        (
+            "BYTES_STATES",
+            of_queries(|config, job| job.state_in.map_or(0, |_| config.row_bytes(Carried::State))),
+        ),
+        ("BYTES_WRITTEN", of_queries(|config, job| job.results(config).iter().map(|(_, bytes)| bytes).sum())),
         ("BYTES_KEYS", bytes(Carried::Key, expected.iter().map(|job| fetched(config, job)).sum())),
         ("VALUES_READ", values),
         // A block without keys has one that no query sees.
@@ -241,7 +255,7 @@ fn add(sum: &mut BTreeMap<String, u64>, registers: BTreeMap<String, u32>) {
 fn reads(
     config: &UnitConfig,
     accesses: &[Access],
-    readable: &[[Readable; 4]],
+    readable: &[[Readable; 5]],
     queue: Option<u64>,
 ) -> Result<(), UnitError> {
     let bus = u64::from(config.beat_bits / 8);
@@ -266,17 +280,21 @@ fn reads(
 /// The row that an address belongs to, for a message.
 fn difference(config: &UnitConfig, jobs: &[UnitJob], address: u64, is: &Memory, due: &Memory) -> UnitError {
     let width = config.array.queries as u32;
-    let bytes = UnitJob::result_bytes(config);
-    let row = jobs.iter().enumerate().find_map(|(n, unit_job)| {
+    let row_of = |(n, unit_job): (usize, &UnitJob)| {
         let job = unit_job.job();
-        let mut places = job.blocks(width).flat_map(|block| block.places);
-        let place = places.find(|place| {
-            let row = Job::row(&job.o, place.head, place.token);
-            (row..row + bytes as u64).contains(&address)
-        })?;
-        let row = Job::row(&job.o, place.head, place.token);
-        Some((format!("job {n}, head {}, query {}", place.head, place.token), row, bytes))
-    });
+        let places = job.blocks(width).flat_map(|block| block.places).collect::<Vec<_>>();
+        job.results(config).into_iter().find_map(|(rows, bytes)| {
+            let start = |place: &Place| Job::row(&rows, place.head, place.token);
+            let place = places.iter().find(|place| {
+                let row = start(place);
+                (row..row + u64::from(bytes)).contains(&address)
+            })?;
+            let of = if rows == job.o { "" } else { ", its state or log-sum-exp" };
+            let what = format!("job {n}, head {}, query {}{of}", place.head, place.token);
+            Some((what, start(place), bytes as usize))
+        })
+    };
+    let row = jobs.iter().enumerate().find_map(row_of);
     let (what, row, bytes) = row.unwrap_or(("outside of all results".into(), address, 1));
     let bytes = |memory: &Memory| memory.bytes(row, bytes);
     UnitError::Difference(format!(

@@ -2,8 +2,10 @@
 
 use super::memory::Memory;
 use super::rows::RowPacking;
-use flashd_golden::{Action, Head, Model, QueryResult};
+use flashd_golden::{Action, Biases, Head, Model, PartialState, QueryResult};
+use flashd_hwmodel::unit::lse::log_sum_exp;
 use flashd_spec::config::Carried;
+use flashd_spec::numerics::Numerics;
 use flashd_spec::unit::descriptor::{DESCRIPTOR_BYTES, Descriptor};
 use flashd_spec::unit::{Block, Flag, Job, Pages, Place, Rows, UnitConfig};
 use std::ops::Range;
@@ -21,6 +23,10 @@ pub struct UnitJob {
     pub v: Vec<u64>,
     /// With pages: the block table.
     pub table: Vec<u32>,
+    /// Cores with biases: a bias for each place of a block, `[key heads, keys, cores of the array]`; empty for zeros.
+    pub biases: Vec<u64>,
+    /// With STATE_IN: the states that queries start from, `[query heads, queries]`; `None` is that of no key.
+    pub states: Vec<Option<PartialState>>,
 }
 
 /// Expectations of a block.
@@ -85,6 +91,21 @@ impl UnitJob {
         self.row(&job, &job.v, |pages| pages.value_stride, head, token)
     }
 
+    /// The words of a key's row: its elements, and the biases of the places of a block.
+    fn key_words(&self, config: &UnitConfig, row: usize) -> Vec<u64> {
+        let (words, places) = (config.array.core.port_words().k, config.array.queries);
+        let biases = self.biases.chunks(places).nth(row).unwrap_or_default();
+        [&self.k[row * words..(row + 1) * words], biases].concat()
+    }
+
+    /// The words of a state's row.
+    fn state_words(config: &UnitConfig, n: &Numerics, state: Option<&PartialState>) -> Vec<u64> {
+        let core = &config.array.core;
+        let none = PartialState::no_key(core, n);
+        let state = state.or(none.as_ref()).unwrap_or_else(|| unreachable!("a core with partial results"));
+        [&state.o[..], &state.scalars[..core.state_scalars().len()]].concat()
+    }
+
     /// Writes operands and block table.
     ///
     /// # Panics
@@ -107,10 +128,19 @@ impl UnitJob {
         for ((head, token), q) in places(job.query_heads(), job.queries).zip(self.q.chunks(words.q)) {
             memory.write(Job::row(&job.q, head, token), &of_q.pack(q));
         }
-        let rows = self.k.chunks(words.k).zip(self.v.chunks(words.v));
-        for ((head, token), (k, v)) in places(job.key_heads, job.keys).zip(rows) {
-            memory.write(self.key_row(head, token), &of_k.pack(k));
+        for ((head, token), (row, v)) in
+            places(job.key_heads, job.keys).zip(self.v.chunks(words.v).enumerate())
+        {
+            memory.write(self.key_row(head, token), &of_k.pack(&self.key_words(config, row)));
             memory.write(self.value_row(head, token), &of_v.pack(v));
+        }
+        if let Some(rows) = &job.state_in {
+            let (of_s, n) = (RowPacking::of(config, Carried::State), Numerics::new(&config.array.core));
+            assert_eq!(self.states.len(), queries, "states of the job");
+            for ((head, token), state) in places(job.query_heads(), job.queries).zip(&self.states) {
+                let state = UnitJob::state_words(config, &n, state.as_ref());
+                memory.write(Job::row(rows, head, token), &of_s.pack(&state));
+            }
         }
         if let Some(pages) = &job.pages {
             let table: Vec<u8> = self.table.iter().flat_map(|page| page.to_le_bytes()).collect();
@@ -121,18 +151,33 @@ impl UnitJob {
     /// Writes what the job leaves in memory.
     pub fn place_results(&self, config: &UnitConfig, expected: &[ExpectedJobBlock], memory: &mut Memory) {
         let job = self.job();
-        let of_o = RowPacking::of(config, Carried::Result);
-        let bytes = UnitJob::result_bytes(config);
+        let (core, n) = (&config.array.core, Numerics::new(&config.array.core));
+        let [of_o, of_s] = [Carried::Result, Carried::State].map(|carried| RowPacking::of(config, carried));
         let queries = expected.iter().flat_map(|block| block.block.places.iter().zip(&block.results));
         for (place, result) in queries {
-            memory.write(Job::row(&job.o, place.head, place.token), &of_o.pack(&result.o)[..bytes]);
+            let row = |rows: &Rows| Job::row(rows, place.head, place.token);
+            memory.write(row(&job.o), &of_o.pack(&result.o));
+            if let Some(rows) = &job.state_out {
+                let state = UnitJob::state_words(config, &n, result.state.as_ref());
+                memory.write(row(rows), &of_s.pack(&state));
+            }
+            if let Some(rows) = &job.lse {
+                let none = n.no_key(core).unwrap_or_default();
+                let scalars = result.state.as_ref().map_or(none, |state| state.scalars);
+                memory.write(row(rows), &log_sum_exp(core, &n, scalars).to_le_bytes());
+            }
         }
     }
 
-    /// Bytes of a result's elements.
-    pub fn result_bytes(config: &UnitConfig) -> usize {
-        let core = &config.array.core;
-        (core.dv() * core.formats().o.width() as usize).div_ceil(8)
+    /// The states that a job of the same queries starts from when this one has left them, `[query heads, queries]`.
+    pub fn states_after(&self, expected: &[ExpectedJobBlock]) -> Vec<Option<PartialState>> {
+        let job = self.job();
+        let mut states = vec![None; (job.query_heads() * job.queries) as usize];
+        for (place, result) in expected.iter().flat_map(|block| block.block.places.iter().zip(&block.results))
+        {
+            states[(place.head * job.queries + place.token) as usize] = result.state.clone();
+        }
+        states
     }
 
     /// The model's results, block by block, each query by itself.
@@ -151,13 +196,24 @@ impl UnitJob {
             let q: Vec<u64> = block.places.iter().flat_map(q).collect();
             let from: Vec<usize> = block.places.iter().map(|place| place.keys.start as usize).collect();
             let lengths: Vec<usize> = block.places.iter().map(|place| place.keys.end as usize).collect();
-            let head = Head { from: &from, ..Head::new(&q, &k, &v, &lengths) };
+            let states: Vec<Option<PartialState>> = match self.states.is_empty() {
+                true => Vec::new(),
+                false => {
+                    block.places.iter().map(|at| self.states[q_row(at.head, at.token)].clone()).collect()
+                }
+            };
+            let places = config.array.queries;
+            let bias = |place: usize, key: usize| self.biases[(first + key) * places + place];
+            let biases: Option<Biases> = if self.biases.is_empty() { None } else { Some(&bias) };
+            let head = Head { from: &from, restored: &states, biases, ..Head::new(&q, &k, &v, &lengths) };
             let exponents = vec![self.descriptor.get("V_EXPONENT"); lengths.len()];
             let head = head.with_exponents(if core.has_value_exponent() { &exponents } else { &[] });
             let results = model.run(head.with_steps());
             let reads = |key: &u32| {
-                results.iter().zip(&block.places).any(|(result, place)| {
-                    let step = place.keys.contains(key).then(|| (key - place.keys.start) as usize);
+                results.iter().zip(&block.places).enumerate().any(|(n, (result, place))| {
+                    // A state is the first step of its query.
+                    let before = usize::from(states.get(n).is_some_and(Option::is_some));
+                    let step = place.keys.contains(key).then(|| before + (key - place.keys.start) as usize);
                     let action = step.map(|step| result.steps[step].action);
                     matches!(action, Some(Action::Load | Action::Update))
                 })
@@ -175,23 +231,35 @@ impl UnitJob {
         let places = |heads: u32, tokens: u32| {
             (0..heads).flat_map(move |head| (0..tokens).map(move |token| (head, token)))
         };
-        let queries = || places(job.query_heads(), job.queries);
-        let q = queries().map(|(head, token)| row(Job::row(&job.q, head, token), Carried::Query));
-        let o = queries().map(|(head, token)| row(Job::row(&job.o, head, token), Carried::Result));
+        let queries = |rows: Rows, bytes: u32| {
+            let row = move |(head, token)| {
+                let address = Job::row(&rows, head, token);
+                address..address.wrapping_add(bytes.into())
+            };
+            places(job.query_heads(), job.queries).map(row)
+        };
+        let q = queries(job.q, config.row_bytes(Carried::Query));
+        let states =
+            job.state_in.into_iter().flat_map(|rows| queries(rows, config.row_bytes(Carried::State)));
+        let results = job.results(config).into_iter().flat_map(|(rows, bytes)| queries(rows, bytes));
         let kv = places(job.key_heads, job.keys).flat_map(|(head, token)| {
             let (key, value) = (self.key_row(head, token), self.value_row(head, token));
             [row(key, Carried::Key), row(value, Carried::Value)]
         });
         let table = job.pages.map(|pages| pages.table..pages.table + 4 * self.table.len() as u64);
-        [q.chain(kv).chain(table).collect(), o.collect()]
+        [q.chain(states).chain(kv).chain(table).collect(), results.collect()]
     }
 
     /// Addresses that may be read, by ID.
-    pub fn readable(&self, config: &UnitConfig, expected: &[ExpectedJobBlock]) -> [Readable; 4] {
+    pub fn readable(&self, config: &UnitConfig, expected: &[ExpectedJobBlock]) -> [Readable; 5] {
         let job = self.job();
         let row = |address: u64, carried| address..address + u64::from(config.row_bytes(carried));
         let places = || expected.iter().flat_map(|block| &block.block.places);
         let q = places().map(|place| row(Job::row(&job.q, place.head, place.token), Carried::Query));
+        let state = |rows: Rows| {
+            places().map(move |place| row(Job::row(&rows, place.head, place.token), Carried::State))
+        };
+        let states = job.state_in.into_iter().flat_map(state);
         let keys = || {
             let of_block = |block: &Block| {
                 let head = block.key_head;
@@ -208,6 +276,7 @@ impl UnitJob {
             Readable::new(q.collect()),
             Readable::new(k.collect()),
             Readable::new(v.collect()),
+            Readable::new(states.collect()),
         ]
     }
 }

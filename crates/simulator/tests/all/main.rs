@@ -23,6 +23,7 @@ mod split;
 mod throughput;
 mod unit;
 mod unit_registers;
+mod unit_states;
 mod units;
 mod value_latency;
 mod wave;

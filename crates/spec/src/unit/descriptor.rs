@@ -25,7 +25,7 @@ const fn field(name: &'static str, offset: u32, bits: u32, meaning: &'static str
 }
 
 /// All fields, by place. The other bytes are zero.
-pub const FIELDS: [DescriptorField; 30] = [
+pub const FIELDS: [DescriptorField; 34] = [
     field("FLAGS", 0x00, 16, "what the job has, see the flags"),
     field("SCALE", 0x04, 16, "the scores' factor, Q0.16: that of the core, or 0"),
     field("QUERIES", 0x08, 32, "tokens with queries"),
@@ -45,7 +45,7 @@ pub const FIELDS: [DescriptorField; 30] = [
     field("K", 0x28, 64, "address of the first key; with PAGED, of page 0"),
     field("V", 0x30, 64, "address of the first value; with PAGED, of page 0"),
     field("O", 0x38, 64, "address of the first result"),
-    field("LSE", 0x40, 64, "with LSE: address of the first log-sum-exp, base 2"),
+    field("LSE", 0x40, 64, "with LSE: address of the first log-sum-exp, base 2, in binary32"),
     field("STATE_IN", 0x48, 64, "with STATE_IN: address of the first state that a query starts from"),
     field("STATE_OUT", 0x50, 64, "with STATE_OUT: address of the first state that a result ends with"),
     field("TABLE", 0x58, 64, "with PAGED: address of the block table, 32 bits a page"),
@@ -61,12 +61,27 @@ pub const FIELDS: [DescriptorField; 30] = [
     field("K_PAGE", 0x88, 32, "with PAGED: bytes from a page of keys to the next"),
     field("V_PAGE", 0x8c, 32, "with PAGED: bytes from a page of values to the next"),
     field("PAGES", 0x90, 32, "with PAGED: pages in memory; the block table names those below it"),
+    field("LSE_ROW", 0x94, 32, "with LSE: bytes from a token's log-sum-exp to the next token's"),
+    field("LSE_HEAD", 0x98, 32, "with LSE: bytes from a head's log-sum-exp to the next head's"),
+    field(
+        "STATE_ROW",
+        0x9c,
+        32,
+        "with STATE_IN or STATE_OUT: the same for states, those read and those written",
+    ),
+    field("STATE_HEAD", 0xa0, 32, "with STATE_IN or STATE_OUT: the same for states"),
 ];
 
 /// The values of a descriptor's fields. A new one has zeros.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     values: [u64; FIELDS.len()],
+}
+
+impl Default for Descriptor {
+    fn default() -> Descriptor {
+        Descriptor { values: [0; FIELDS.len()] }
+    }
 }
 
 impl Descriptor {
@@ -126,11 +141,12 @@ impl Descriptor {
     /// The job.
     pub fn job(&self) -> Job {
         let word = |name: &str| self.get(name) as u32;
-        let rows = |base: &str| Rows {
+        let strided = |base: &str, of: &str| Rows {
             base: self.get(base),
-            row: word(&format!("{base}_ROW")),
-            head: word(&format!("{base}_HEAD")),
+            row: word(&format!("{of}_ROW")),
+            head: word(&format!("{of}_HEAD")),
         };
+        let rows = |base: &str| strided(base, base);
         Job {
             queries: word("QUERIES"),
             keys: word("KEYS"),
@@ -150,6 +166,9 @@ impl Descriptor {
                 count: word("PAGES"),
             }),
             scale: word("SCALE"),
+            lse: self.has(Flag::Lse).then(|| rows("LSE")),
+            state_in: self.has(Flag::StateIn).then(|| strided("STATE_IN", "STATE")),
+            state_out: self.has(Flag::StateOut).then(|| strided("STATE_OUT", "STATE")),
         }
     }
 }
@@ -204,5 +223,13 @@ mod tests {
         assert_eq!((job.causal, job.window), (Some(-4), Some(7)));
         assert_eq!(job.v, Rows { base: 1 << 40, row: 32, head: 640 });
         assert_eq!(job.pages.map(|pages| (pages.tokens, pages.count)), Some((4, 8)));
+        assert_eq!((job.lse, job.state_in, job.state_out), (None, None, None));
+        [Flag::Lse, Flag::StateIn, Flag::StateOut].into_iter().for_each(|flag| descriptor.add(flag));
+        let states = [("LSE_ROW", 4), ("STATE_IN", 256), ("STATE_OUT", 512), ("STATE_ROW", 48)];
+        states.into_iter().for_each(|(name, value)| descriptor.set(name, value));
+        let job = descriptor.job();
+        assert_eq!(job.lse, Some(Rows { base: 0, row: 4, head: 0 }));
+        assert_eq!(job.state_in, Some(Rows { base: 256, row: 48, head: 0 }));
+        assert_eq!(job.state_out, Some(Rows { base: 512, row: 48, head: 0 }));
     }
 }

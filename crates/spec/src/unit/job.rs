@@ -1,6 +1,6 @@
 //! A job, its refusals, and the blocks that a unit divides it into.
 
-use super::UnitConfig;
+use super::{LSE_BYTES, UnitConfig};
 use crate::config::Carried;
 use std::ops::Range;
 
@@ -78,6 +78,12 @@ pub struct Job {
     pub pages: Option<Pages>,
     /// The factor of scores in units of 2^-16; 0: the factor of the core.
     pub scale: u32,
+    /// Where log-sum-exps go.
+    pub lse: Option<Rows>,
+    /// States that the queries start from.
+    pub state_in: Option<Rows>,
+    /// Where the states after the last key go.
+    pub state_out: Option<Rows>,
 }
 
 /// Why a job is refused. The number is the code in STATUS.
@@ -171,6 +177,20 @@ impl Job {
         rows.base.wrapping_add(offset(head, rows.head)).wrapping_add(offset(token, rows.row))
     }
 
+    /// What the job writes for each query, with the bytes of a row: the result, and its log-sum-exp and its state, if they are asked for.
+    pub fn results(&self, config: &UnitConfig) -> Vec<(Rows, u32)> {
+        let states = self.state_out.map(|rows| (rows, config.row_bytes(Carried::State)));
+        let lses = self.lse.map(|rows| (rows, LSE_BYTES));
+        [(self.o, config.row_bytes(Carried::Result))].into_iter().chain(lses).chain(states).collect()
+    }
+
+    /// What the job reads or writes for each query, with the bytes of a row.
+    fn rows_of_queries(&self, config: &UnitConfig) -> Vec<(Rows, u32)> {
+        let q = (self.q, config.row_bytes(Carried::Query));
+        let states = self.state_in.map(|rows| (rows, config.row_bytes(Carried::State)));
+        [q].into_iter().chain(states).chain(self.results(config)).collect()
+    }
+
     /// Refuses a job that the unit cannot run.
     ///
     /// # Errors
@@ -183,33 +203,35 @@ impl Job {
         refuse(none || u64::from(self.keys) > core.max_keys as u64, JobError::Length)?;
         refuse(self.window == Some(0) || (self.window.is_some() && self.causal.is_none()), JobError::Window)?;
         refuse(self.pages.is_some_and(|pages| pages.tokens > 16 || pages.count == 0), JobError::Page)?;
-        let short = |rows: &Rows, carried, tokens: u32| tokens > 1 && rows.row < config.row_bytes(carried);
-        let rows = [
-            (&self.q, Carried::Query, self.queries),
-            (&self.k, Carried::Key, self.keys),
-            (&self.v, Carried::Value, self.keys),
-            (&self.o, Carried::Result, self.queries),
-        ];
-        refuse(rows.iter().any(|(rows, carried, tokens)| short(rows, *carried, *tokens)), JobError::Stride)?;
+        let unsupported =
+            !core.partial && [self.lse, self.state_in, self.state_out].iter().any(Option::is_some);
+        let short = |(rows, bytes): (Rows, u32), tokens: u32| tokens > 1 && rows.row < bytes;
+        let of_keys = [(self.k, Carried::Key), (self.v, Carried::Value)];
+        let of_keys = of_keys.map(|(rows, carried)| (rows, config.row_bytes(carried)));
+        let of_queries = if unsupported { Vec::new() } else { self.rows_of_queries(config) };
+        let stride = of_queries.into_iter().any(|rows| short(rows, self.queries))
+            || of_keys.into_iter().any(|rows| short(rows, self.keys));
+        refuse(stride, JobError::Stride)?;
         let scaled = self.scale != 0 && Some(self.scale) != config.scale();
-        refuse(scaled || (self.causal.is_some() && !core.masks), JobError::Unsupported)?;
+        refuse(unsupported || scaled || (self.causal.is_some() && !core.masks), JobError::Unsupported)?;
         let table = self.pages.map(|pages| pages.table);
         let misplaced = table.is_some_and(|table| !table.is_multiple_of(4));
         let limit = 1u128 << config.address_bits;
         refuse(misplaced || self.ends(config).into_iter().any(|end| end > limit), JobError::Address)
     }
 
-    /// The addresses behind the last row of queries, results, keys and values, and behind the block table.
+    /// The addresses behind the last row of each operand and of each result, and behind the block table.
     fn ends(&self, config: &UnitConfig) -> Vec<u128> {
         let times = |count: u32, stride: u32| u128::from(count.saturating_sub(1)) * u128::from(stride);
-        let end = |rows: &Rows, heads: u32, tokens: u32, carried| {
-            let bytes = u128::from(config.row_bytes(carried));
-            u128::from(rows.base) + times(heads, rows.head) + times(tokens, rows.row) + bytes
+        let end = |rows: &Rows, heads: u32, tokens: u32, bytes: u32| {
+            u128::from(rows.base) + times(heads, rows.head) + times(tokens, rows.row) + u128::from(bytes)
         };
-        let of_queries = |rows, carried| end(rows, self.query_heads(), self.queries, carried);
-        let mut ends = vec![of_queries(&self.q, Carried::Query), of_queries(&self.o, Carried::Result)];
+        let of_queries = self.rows_of_queries(config);
+        let of_queries =
+            of_queries.iter().map(|(rows, bytes)| end(rows, self.query_heads(), self.queries, *bytes));
+        let mut ends: Vec<u128> = of_queries.collect();
         let page_tokens = self.pages.map_or(self.keys, |pages| 1 << pages.tokens);
-        let of_keys = |rows, carried| end(rows, self.key_heads, page_tokens, carried);
+        let of_keys = |rows, carried| end(rows, self.key_heads, page_tokens, config.row_bytes(carried));
         let pages =
             |stride: fn(&Pages) -> u32| self.pages.map_or(0, |pages| times(pages.count, stride(&pages)));
         ends.push(of_keys(&self.k, Carried::Key) + pages(|pages| pages.key_stride));
@@ -244,6 +266,9 @@ mod tests {
             o: rows(32),
             pages: None,
             scale: 0,
+            lse: None,
+            state_in: None,
+            state_out: None,
         }
     }
 
@@ -310,6 +335,28 @@ mod tests {
             (Job { o: Rows { row: 31, ..job().o }, ..job() }, JobError::Stride),
             (Job { v: Rows { base: 1 << 40, ..job().v }, ..job() }, JobError::Address),
             (Job { k: Rows { base: (1 << 40) - 1000, ..job().k }, ..job() }, JobError::Address),
+            (Job { lse: Some(job().o), ..job() }, JobError::Unsupported),
+            (Job { state_in: Some(job().o), ..job() }, JobError::Unsupported),
+        ];
+        for (job, error) in refused {
+            assert_eq!(job.check(&config), Err(error), "{job:?}");
+        }
+        let core = CoreConfig { partial: true, ..config.array.core.clone() };
+        let config = UnitConfig::new(ArrayConfig::new(core, 4));
+        let (bytes, far) = (config.row_bytes(Carried::State), Rows { base: 1 << 40, row: 4, head: 1 << 10 });
+        let states = Rows { row: bytes, ..job().o };
+        let whole = Job {
+            lse: Some(Rows { row: 4, ..job().o }),
+            state_in: Some(states),
+            state_out: Some(states),
+            ..job()
+        };
+        assert_eq!(whole.check(&config), Ok(()));
+        let refused = [
+            (Job { lse: Some(Rows { row: 3, ..job().o }), ..whole }, JobError::Stride),
+            (Job { state_out: Some(Rows { row: bytes - 1, ..states }), ..whole }, JobError::Stride),
+            (Job { lse: Some(far), ..whole }, JobError::Address),
+            (Job { state_in: Some(Rows { base: u64::MAX, ..states }), ..whole }, JobError::Address),
         ];
         for (job, error) in refused {
             assert_eq!(job.check(&config), Err(error), "{job:?}");
