@@ -349,7 +349,7 @@ fn cycle_run(
         &(&prepared.config).into(),
         Some(phases),
         |observers| run_lockstep(&prepared.config, &prepared.workload, drive, observers),
-        |keys, window| keys.of_core(&prepared.config, &prepared.workload, window),
+        |keys, window, _| keys.of_core(&prepared.config, &prepared.workload, window),
     )??;
     Ok((run.counters, run.results))
 }

@@ -26,7 +26,7 @@ pub struct SimulateArgs {
     #[arg(long, value_parser = whole::<u64>(1, 1000), value_name = "N", help_heading = AROUND, hide_short_help = true)]
     pub memory_gap: Option<u64>,
     /// With --wrapper axi4: the jobs, as JSON, with files of tensors or a seed
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["q", "k", "v", "data", "results", "histograms", "causal", "causal_align", "window", "tile", "parts", "lengths", "key_bias", "alibi", "sink", "first_queries", "first_keys", "smooth_k", "pipeline", "vectors"], help_heading = DATA, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["q", "k", "v", "data", "results", "histograms", "causal", "causal_align", "window", "tile", "parts", "lengths", "key_bias", "alibi", "sink", "first_queries", "first_keys", "smooth_k", "vectors"], help_heading = DATA, hide_short_help = true)]
     pub job: Option<PathBuf>,
     /// Queries: .npy of shape [queries, d], or one .npz or .safetensors with q, k and v
     ///

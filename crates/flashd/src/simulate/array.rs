@@ -154,7 +154,7 @@ fn cycle_run(
         &config.into(),
         Some(phases),
         |observers| run_lockstep(config, workload, &disturbance, observers),
-        |keys, window| keys.of_array(config, workload, window),
+        |keys, window, _| keys.of_array(config, workload, window),
     )?;
     Ok(run?)
 }

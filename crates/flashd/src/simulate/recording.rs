@@ -14,13 +14,13 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// Runs with the observers that the flags select: vectors, waves, pipeline chart, and the bar. `pipeline` makes the chart of a range of
-/// cycles. The files are completed after a divergence, too.
+/// cycles, from the run's result too. The files are completed after a divergence, too.
 pub fn recorded<R>(
     args: &SimulateArgs,
     machine: &Machine,
     phases: Option<&Phases>,
     run: impl FnOnce(&mut [&mut dyn Observer]) -> R,
-    pipeline: impl FnOnce(&PipelineRecorder, RangeInclusive<u64>) -> Pipeline,
+    pipeline: impl FnOnce(&PipelineRecorder, RangeInclusive<u64>, &R) -> Pipeline,
 ) -> Result<R, Failure> {
     let mut recording = Recording::create(args, machine)?;
     let mut vectors = match &args.vectors {
@@ -39,7 +39,7 @@ pub fn recorded<R>(
     recording.keys.iter_mut().for_each(|keys| observers.push(keys));
     recording.interruptible.iter_mut().for_each(|end| observers.push(end));
     let result = run(&mut observers);
-    recording.finish(pipeline)?;
+    recording.finish(|keys, window| pipeline(keys, window, &result))?;
     if let Some((path, vectors)) = vectors {
         vectors.commit().map_err(|e| unwritable("--vectors", path, e))?;
     }
@@ -86,6 +86,9 @@ impl Recording {
             (Some(_), Machine::Wrapper(config)) => Some(
                 PipelineRecorder::for_wrapper(config)
                     .map_err(|e| Failure::input(format!("--pipeline: {e}")))?,
+            ),
+            (Some(_), Machine::Unit(config)) => Some(
+                PipelineRecorder::for_unit(config).map_err(|e| Failure::input(format!("--pipeline: {e}")))?,
             ),
             (Some(_), _) => Some(PipelineRecorder::default()),
         };

@@ -49,7 +49,7 @@ fn cycle_run(
         &config.into(),
         Some(phases),
         |observers| run_lockstep(config, &prepared.workload, drive, observers),
-        |keys, window| keys.of_split(config, &prepared.workload, window),
+        |keys, window, _| keys.of_split(config, &prepared.workload, window),
     )?;
     Ok(run?)
 }

@@ -9,7 +9,7 @@ use crate::output::{Failure, json_text, percent, print, table, unwritable};
 use crate::progress::step;
 use crate::select::{Around, around, core_or_array};
 use flashd_simulator::unit::{
-    MemoryTiming, PreparedJobs, UnitDrive, UnitError, UnitReport, read_jobs, run_against,
+    MemoryTiming, PreparedJobs, UnitDrive, UnitError, UnitReport, UnitRun, read_jobs, run_against,
 };
 use flashd_spec::config::Carried;
 use flashd_spec::unit::UnitConfig;
@@ -61,7 +61,10 @@ pub fn run(args: &SimulateArgs, unit: &UnitConfig) -> Result<(), Failure> {
         &config.into(),
         None,
         |observers| run_against(config, &prepared.jobs, &drive, observers, &expected),
-        |_, _| unreachable!("--job refuses --pipeline"),
+        |recorder, window, run: &Result<UnitRun, UnitError>| {
+            let accesses = run.as_ref().map_or(&[][..], |run| &run.accesses);
+            recorder.of_unit(config, (&prepared.jobs, &expected), accesses, window)
+        },
     )?;
     let run = run.map_err(failure)?;
     let report = UnitReport::new(&prepared, run, &expected, args.gaps.is_none().then_some(&drive.timing));

@@ -69,7 +69,7 @@ pub fn run(
         &(&config).into(),
         Some(phases),
         |observers| run_observed(&config, &workload, &drive, observers, &expected),
-        |keys, window| keys.of_wrapper(&config, &workload, &expected, window),
+        |keys, window, _| keys.of_wrapper(&config, &workload, &expected, window),
     )?;
     let WrapperRun { cycles, registers, comparisons, .. } = run.map_err(failure)?;
     let results: Vec<QueryResult> = expected.into_iter().flat_map(|block| block.results).collect();

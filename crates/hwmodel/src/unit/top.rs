@@ -12,7 +12,7 @@ use super::requests::{ReadAddress, read_requests};
 use super::sequence::{SequenceInputs, segments};
 use super::streams::{Streams, streams};
 use crate::function;
-use crate::rtl::{Circuit, Module, Tag, Wire};
+use crate::rtl::{Circuit, Module, Role, Stage, Tag, Wire};
 use crate::wrapper::advance::ResetFunction;
 use crate::wrapper::logic::EitherFunction;
 use flashd_spec::config::ConfigError;
@@ -178,6 +178,19 @@ fn unit(m: &mut Module, config: &UnitConfig, inputs: &Inputs) {
     m.drive_all(&fetch, &states.fetch);
     tell_host(m, config, &to_host, &states, &control, &streams);
     hand_out(m, config, &ar, &streams);
+    show_ports(m);
+}
+
+/// Rows for the handshakes of the memory port, the interrupt, and the array's clock enable.
+fn show_ports(m: &mut Module) {
+    m.stage(Stage::Streams);
+    m.show_port("aclk", 0);
+    m.show_role(Role::NoReset, "aresetn", "aresetn");
+    m.show_port("irq", 0);
+    let of_reads = ["arvalid", "arready", "arid", "araddr", "rvalid", "rid", "rlast"];
+    let of_writes = ["awvalid", "awready", "awaddr", "wvalid", "wready", "wlast", "bvalid"];
+    of_reads.iter().chain(&of_writes).for_each(|signal| m.show_port(&format!("{MEMORY_PORT}{signal}"), 0));
+    m.show_role(Role::Moves, ("gate", "enable"), "the array moves");
 }
 
 /// Drives the inputs of the host.

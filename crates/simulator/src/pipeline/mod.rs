@@ -6,9 +6,9 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `record` | when keys are taken, and when a wrapper's array is frozen |
+//! | `record` | when keys are taken, and when the array of a wrapper or a unit is frozen |
 //! | `stages` | the stage of a step in each cycle after that |
-//! | `rows` | whose steps these are |
+//! | `rows`, `unit` | whose steps these are |
 //! | `kanata` | the log |
 //! | `page` | the page |
 
@@ -17,6 +17,7 @@ mod page;
 mod record;
 mod rows;
 mod stages;
+mod unit;
 
 pub use record::PipelineRecorder;
 pub use stages::Span;
@@ -58,8 +59,19 @@ pub struct Pipeline {
     pub shapes: Vec<Vec<Span>>,
     /// Steps in the order in which their keys are taken.
     pub steps: Vec<PipelineStep>,
-    /// Times in which a wrapper's array is frozen, and so every step: the first cycle, and the first that moves again.
+    /// Times in which a wrapper's or a unit's array is frozen, and so every step: the first cycle, and the first that moves again.
     pub frozen: Vec<(u64, u64)>,
+    /// A unit's bursts, by kind.
+    pub memory: Vec<MemoryLane>,
+}
+
+/// The bursts of one kind at the memory port of a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryLane {
+    /// Its kind: `keys`.
+    pub kind: &'static str,
+    /// For each burst: the cycle in which its address is taken, the cycle after its last beat or its answer, and its beats.
+    pub bursts: Vec<[u64; 3]>,
 }
 
 /// The formats of charts.

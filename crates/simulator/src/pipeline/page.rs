@@ -32,8 +32,15 @@ pub(super) fn write(chart: &Pipeline, out: &mut impl Write) -> Result<()> {
         .iter()
         .map(|spans| spans.iter().map(|span| [span.stage as u64, span.from, span.to]).collect())
         .collect();
-    let frame =
-        json!({ "design": chart.design, "stages": chart.stages, "shapes": shapes, "frozen": chart.frozen });
+    let memory: Vec<Value> =
+        chart.memory.iter().map(|lane| json!({ "kind": lane.kind, "bursts": lane.bursts })).collect();
+    let frame = json!({
+        "design": chart.design,
+        "stages": chart.stages,
+        "shapes": shapes,
+        "frozen": chart.frozen,
+        "memory": memory
+    });
     // A row a step, one after another: there may be many.
     write!(out, "{{\"frame\": {frame}, \"steps\": [")?;
     for (i, step) in chart.steps.iter().enumerate() {

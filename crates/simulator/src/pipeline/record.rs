@@ -4,7 +4,9 @@ use crate::bench::{Cycle, Observer};
 use crate::wave::signals::nets_of;
 use flashd_hwmodel::rtl::Role;
 use flashd_spec::config::{ConfigError, WrapperConfig};
+use flashd_spec::machine::Machine;
 use flashd_spec::ports::Port;
+use flashd_spec::unit::UnitConfig;
 use std::io::Result;
 
 /// Observes a run at its key port.
@@ -14,9 +16,9 @@ pub struct PipelineRecorder {
     pub(super) keys: Vec<(u64, u64)>,
     /// Since when a key is offered.
     offered: Option<u64>,
-    /// Times in which a wrapper's array is frozen.
+    /// Times in which the array of a wrapper or a unit is frozen.
     pub(super) frozen: Frozen,
-    /// In a wrapper: its reset, the array's clock enable, and the array's handshake for keys.
+    /// In a wrapper or a unit: its reset, the array's clock enable, and the array's handshake for keys.
     wrapper: Option<[u32; 4]>,
 }
 
@@ -71,8 +73,20 @@ impl PipelineRecorder {
     /// # Errors
     /// If the configuration is not valid.
     pub fn for_wrapper(config: &WrapperConfig) -> std::result::Result<PipelineRecorder, ConfigError> {
+        PipelineRecorder::around(&Machine::Wrapper(config.clone()))
+    }
+
+    /// For the run of an attention unit.
+    ///
+    /// # Errors
+    /// If the configuration is not valid.
+    pub fn for_unit(config: &UnitConfig) -> std::result::Result<PipelineRecorder, ConfigError> {
+        PipelineRecorder::around(&Machine::Unit(config.clone()))
+    }
+
+    fn around(machine: &Machine) -> std::result::Result<PipelineRecorder, ConfigError> {
         // Made for its table of signals alone: the design that runs has the same nets.
-        let design = flashd_hwmodel::wrapper::build(config)?;
+        let design = flashd_hwmodel::build(machine)?;
         let nets = nets_of(&design, [Role::NoReset, Role::Moves, Role::KeyValid, Role::KeyReady]);
         Ok(PipelineRecorder { wrapper: Some(nets), ..PipelineRecorder::default() })
     }

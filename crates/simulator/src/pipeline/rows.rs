@@ -13,7 +13,7 @@ use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, WrapperC
 use std::ops::RangeInclusive;
 
 /// A chart under way.
-struct PipelineChart<'a> {
+pub(super) struct PipelineChart<'a> {
     config: &'a CoreConfig,
     window: RangeInclusive<u64>,
     units: StepUnits,
@@ -23,25 +23,29 @@ struct PipelineChart<'a> {
 }
 
 /// A step whose time is known.
-struct StepPlace {
-    query: usize,
-    core: usize,
-    step: usize,
-    key: Option<usize>,
+pub(super) struct StepPlace {
+    pub(super) query: usize,
+    pub(super) core: usize,
+    pub(super) step: usize,
+    pub(super) key: Option<usize>,
     /// When its key was offered and taken.
-    time: (u64, u64),
+    pub(super) time: (u64, u64),
 }
 
 /// A key that is none of a query's.
-const MASKED: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
+pub(super) const MASKED: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
 
 impl<'a> PipelineChart<'a> {
-    fn new(config: &'a CoreConfig, window: RangeInclusive<u64>, frozen: &'a Frozen) -> PipelineChart<'a> {
+    pub(super) fn new(
+        config: &'a CoreConfig,
+        window: RangeInclusive<u64>,
+        frozen: &'a Frozen,
+    ) -> PipelineChart<'a> {
         let (units, shapes) = (StepUnits::new(config), StagePaths::new(config));
         PipelineChart { config, window, units, shapes, steps: Vec::new(), frozen }
     }
 
-    fn add(&mut self, place: StepPlace, step: &Step, end: End) {
+    pub(super) fn add(&mut self, place: StepPlace, step: &Step, end: End) {
         let StepPlace { query, core, step: place, key, time: (offered, taken) } = place;
         if !self.window.contains(&taken) {
             return;
@@ -75,9 +79,10 @@ impl<'a> PipelineChart<'a> {
         }
     }
 
-    fn finish(self, design: String) -> Pipeline {
+    pub(super) fn finish(self, design: String) -> Pipeline {
         let StagePaths { stages, shapes, .. } = self.shapes;
-        let mut chart = Pipeline { design, stages, shapes, steps: self.steps, frozen: Vec::new() };
+        let mut chart =
+            Pipeline { design, stages, shapes, steps: self.steps, frozen: Vec::new(), memory: Vec::new() };
         let from = chart.steps.iter().map(|step| step.offered).min().unwrap_or(0);
         let end = chart.steps.iter().map(|step| chart.end(step)).max().unwrap_or(0);
         chart.frozen = self.frozen.times(from, end).to_vec();

@@ -22,6 +22,9 @@ pub struct UnitRun {
     pub values: u64,
     /// Bursts of reads and writes.
     pub bursts: u64,
+    /// These bursts, in the order of their addresses.
+    #[serde(skip)]
+    pub accesses: Vec<Access>,
     /// Registers at the end; those that count since a start, summed over all starts.
     pub registers: BTreeMap<String, u64>,
     /// Bytes in memory that were compared.
@@ -117,6 +120,7 @@ pub fn run_against(
     }
     let written = |job: &UnitJob| job.footprint(config)[1].iter().map(|row| row.end - row.start).sum::<u64>();
     run.comparisons = jobs.iter().map(written).sum();
+    run.accesses = std::mem::take(&mut bench.port.accesses);
     Ok(run)
 }
 

@@ -46,6 +46,8 @@ impl MemoryTiming {
 #[derive(Clone, Debug)]
 struct ReadUnderWay {
     burst: Burst,
+    /// Its place in [`MemoryPort::accesses`].
+    access: usize,
     due: u64,
     /// Its next beat.
     next: u64,
@@ -55,6 +57,8 @@ struct ReadUnderWay {
 #[derive(Clone, Debug)]
 struct AnswerUnderWay {
     answer: WriteAnswer,
+    /// The place of its burst in [`MemoryPort::accesses`].
+    access: usize,
     due: u64,
 }
 
@@ -67,6 +71,8 @@ pub struct Access {
     pub writes: bool,
     /// The cycle in which its address was taken.
     pub cycle: u64,
+    /// The cycle of its last beat, or of its answer; 0 while that has not come.
+    pub ended: u64,
 }
 
 /// A memory, its port and what is under way.
@@ -87,7 +93,8 @@ pub struct MemoryPort {
     beat: Option<ReadBeat>,
     /// Cycle from which the next beat may come.
     free: u64,
-    addresses: VecDeque<Burst>,
+    /// Bursts of writes, with their places in `accesses`.
+    addresses: VecDeque<(Burst, usize)>,
     data: VecDeque<WriteBeat>,
     /// Beats of the first of `addresses` that are written.
     written: u64,
@@ -142,7 +149,10 @@ impl MemoryPort {
             self.beat = self.next_beat(cycle);
         }
         if self.answer.is_none() && self.answers.front().is_some_and(|answer| answer.due <= cycle) {
-            self.answer = self.answers.pop_front().map(|answer| answer.answer);
+            self.answer = self.answers.pop_front().map(|answer| {
+                self.accesses[answer.access].ended = cycle;
+                answer.answer
+            });
         }
         let [ar, aw, w] = &mut self.sides;
         MemorySide {
@@ -164,7 +174,7 @@ impl MemoryPort {
             [n] => n,
             _ => due[self.rng.random_range(0..due.len())],
         };
-        let ReadUnderWay { burst, next, .. } = self.reads[n].clone();
+        let ReadUnderWay { burst, access, next, .. } = self.reads[n].clone();
         let range = burst.beat(next);
         // Bytes of the bus outside of the beat are noise.
         let base = range.start & !(self.bytes - 1);
@@ -178,7 +188,10 @@ impl MemoryPort {
         let data = (0..self.bytes / 8).map(word).collect();
         let last = next == burst.len;
         match last {
-            true => drop(self.reads.remove(n)),
+            true => {
+                self.accesses[access].ended = cycle;
+                drop(self.reads.remove(n));
+            }
             false => self.reads[n].next += 1,
         }
         self.free = cycle + self.timing.gap;
@@ -197,12 +210,12 @@ impl MemoryPort {
         }
         if let Some(burst) = master.ar.filter(|_| offered.arready) {
             let due = self.due(cycle);
-            self.reads.push(ReadUnderWay { burst, due, next: 0 });
-            self.accesses.push(Access { burst, writes: false, cycle });
+            self.reads.push(ReadUnderWay { burst, access: self.accesses.len(), due, next: 0 });
+            self.accesses.push(Access { burst, writes: false, cycle, ended: 0 });
         }
         if let Some(burst) = master.aw.filter(|_| offered.awready) {
-            self.addresses.push_back(burst);
-            self.accesses.push(Access { burst, writes: true, cycle });
+            self.addresses.push_back((burst, self.accesses.len()));
+            self.accesses.push(Access { burst, writes: true, cycle, ended: 0 });
         }
         if let Some(beat) = master.w.as_ref().filter(|_| offered.wready) {
             self.data.push_back(beat.clone());
@@ -217,7 +230,7 @@ impl MemoryPort {
 
     /// Writes the data whose addresses have come.
     fn write(&mut self, cycle: u64) {
-        while let (Some(burst), false) = (self.addresses.front().copied(), self.data.is_empty()) {
+        while let (Some((burst, access)), false) = (self.addresses.front().copied(), self.data.is_empty()) {
             let Some(beat) = self.data.pop_front() else { return };
             let range = burst.beat(self.written);
             let base = range.start & !(self.bytes - 1);
@@ -233,7 +246,8 @@ impl MemoryPort {
                 let resp = ErrorRange::answer(&self.errors, &burst.range());
                 // Answers of one ID are in order.
                 let due = self.due(cycle).max(self.answers.back().map_or(0, |answer| answer.due));
-                self.answers.push_back(AnswerUnderWay { answer: WriteAnswer { id: burst.id, resp }, due });
+                let answer = WriteAnswer { id: burst.id, resp };
+                self.answers.push_back(AnswerUnderWay { answer, access, due });
             }
         }
     }

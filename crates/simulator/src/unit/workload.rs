@@ -169,6 +169,13 @@ impl UnitJob {
         }
     }
 
+    /// The states that the queries of a block start from; empty without STATE_IN.
+    pub fn states_of(&self, block: &Block) -> Vec<Option<PartialState>> {
+        let queries = self.job().queries;
+        let state = |place: &Place| self.states[(place.head * queries + place.token) as usize].clone();
+        if self.states.is_empty() { Vec::new() } else { block.places.iter().map(state).collect() }
+    }
+
     /// The states that a job of the same queries starts from when this one has left them, `[query heads, queries]`.
     pub fn states_after(&self, expected: &[ExpectedJobBlock]) -> Vec<Option<PartialState>> {
         let job = self.job();

@@ -1,9 +1,11 @@
 //! States and log-sum-exps of the attention unit.
 
-use crate::unit::job;
+use crate::unit::{job, units};
 use flashd_golden::PartialState;
 use flashd_hwmodel::unit::lse::log_sum_exp;
-use flashd_simulator::unit::{Layout, UnitDrive, UnitJob, run};
+use flashd_simulator::PipelineRecorder;
+use flashd_simulator::random::jobs;
+use flashd_simulator::unit::{ExpectedJobBlock, Layout, UnitDrive, UnitJob, run};
 use flashd_spec::bits::ones;
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design};
 use flashd_spec::format::Format;
@@ -53,6 +55,42 @@ fn the_log_sum_exp_is_that_of_its_scalars() {
         }
     }
     assert!(checked > 10_000, "{checked}");
+}
+
+/// The pipeline chart has a row for each query and step of the array, and every beat of the memory port.
+#[test]
+fn the_chart_has_every_step_and_every_beat() {
+    for (n, config) in units().iter().enumerate() {
+        let jobs = jobs(config, 60, &mut ChaCha8Rng::seed_from_u64(n as u64));
+        let mut recorder = PipelineRecorder::for_unit(config).unwrap();
+        let drive = UnitDrive::random(n as u64);
+        let run = run(config, &jobs, &drive, &mut [&mut recorder]).unwrap();
+        let expected: Vec<_> = jobs.iter().map(|job| job.expected(config)).collect();
+        let chart = recorder.of_unit(config, (&jobs, &expected), &run.accesses, 0..=u64::MAX);
+        let steps =
+            jobs.iter().zip(&expected).flat_map(|(job, blocks)| blocks.iter().map(move |of| (job, of)));
+        let steps: usize = steps
+            .map(|(job, ExpectedJobBlock { block, .. })| {
+                let states = job.states_of(block).iter().flatten().count();
+                block.places.len() * (states + block.keys.len().max(1))
+            })
+            .sum();
+        assert_eq!(chart.steps.len(), steps, "{}", config.name());
+        assert!(chart.steps.is_sorted_by_key(|step| step.taken));
+        for (kind, register) in [
+            ("queries", "BEATS_QUERIES"),
+            ("keys", "BEATS_KEYS"),
+            ("values", "BEATS_VALUES"),
+            ("states", "BEATS_STATES"),
+            ("results", "BEATS_WRITTEN"),
+        ] {
+            let lane = chart.memory.iter().find(|lane| lane.kind == kind);
+            let bursts = lane.map_or(&[][..], |lane| &lane.bursts);
+            let beats: u64 = bursts.iter().map(|[.., beats]| beats).sum();
+            assert_eq!(beats, run.register(register), "{} {kind}", config.name());
+            assert!(bursts.iter().all(|[from, to, beats]| from + beats < *to), "{kind}");
+        }
+    }
 }
 
 /// Keys in two jobs, the second of which starts from the states that the first has just written, give what one job gives: results, states
