@@ -14,7 +14,7 @@ from common import CALLS, SEED, program
 import flashd
 
 FORMATS = ("bf16", "fp16", "fp8-e4m3", "fp8-e5m2", "fp32", "int8", "int4", "int16", "int16q8", "int8q4")
-SCALES = ("none", "row", "row-e8m0", "mx", "nvfp4")
+SCALES = ("none", "row", "row-e8m0", "row-q16", "mx", "nvfp4")
 DATAPATHS = [("flash-d", {"update": u}) for u in ("fixed", "ranged", "rounded")] + [("flash-d", {"weight": "paper"})]
 DATAPATHS += [("fa2", {"fa2": name}) for name in (
     "shared-scale", "separate-scale", "log-reference", "shared-log-reference", "ranged", "literal")]

@@ -29,6 +29,20 @@ class Units(unittest.TestCase):
         window = unit.run(self.q[0], self.k[0], self.v[0], causal=True, window=4).o
         self.assertTrue(np.array_equal(window, self.core.attention(self.q[0], self.k[0], self.v[0], causal=True, window=4)))
 
+    def test_a_scale_at_run_time_is_the_jobs(self):
+        core = flashd.Core("flash-d", d=8, format="bf16", q_scales="row-q16", masks=True)
+        unit = flashd.Unit(core, queries=3, beat=64)
+        for scale, register in ((None, round(65536 / 8**0.5)), ("none", 0), (0.25, 0x4000), (0.3, 19661)):
+            run = unit.run(self.q, self.k, self.v, causal=True, scale=scale)
+            self.assertEqual((run.report["registers"]["SCALE"], run.report["mismatches"]), (register, 0))
+            self.assertLess(run.report["accuracy"]["mean"], 0.01)
+        # A core without the scale has a power of two in its shift.
+        quarter = self.core.attention(self.q, self.k, self.v, scale=0.25)
+        self.assertTrue(np.allclose(unit.run(self.q, self.k, self.v, scale=0.25).o, quarter, rtol=0, atol=0.02))
+        for wrong in (1.5, 1e-6):
+            with self.assertRaisesRegex(ValueError, "SCALE goes from 1 to 65536"):
+                unit.run(self.q, self.k, self.v, scale=wrong)
+
     def test_what_cannot_be_is_refused(self):
         for wrong, about in (({"queries": 0}, "queries"), ({"beat": 96}, "beat"), ({"values": "some"}, "values"), ({"kv_buffer": 16}, "kv_buffer")):
             with self.assertRaisesRegex(ValueError, about):

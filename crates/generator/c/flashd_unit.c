@@ -68,6 +68,7 @@ static void read_capabilities(const struct flashd_unit *unit, struct flashd_unit
     found->masks = (uint8_t)field(features, FLASHD_UNIT_FEATURES_MASKS);
     found->partial = (uint8_t)field(features, FLASHD_UNIT_FEATURES_PARTIAL);
     found->values_needed = (uint8_t)field(features, FLASHD_UNIT_FEATURES_VALUES_NEEDED);
+    found->scale = (uint8_t)field(features, FLASHD_UNIT_FEATURES_SCALE);
 }
 
 enum flashd_unit_result flashd_unit_probe(struct flashd_unit *unit, struct flashd_unit_bus bus)

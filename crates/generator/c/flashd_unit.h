@@ -53,6 +53,7 @@ struct flashd_unit_capabilities {
     uint32_t q_bytes, k_bytes, v_bytes, o_bytes, state_bytes; /* bytes of a row */
     uint32_t format_q, format_k, format_v, format_o;
     uint8_t fa2, masks, partial, values_needed;
+    uint8_t scale; /* 1: a job's scale is the factor of its scores, bits / 65536, and 0 is 1 */
 };
 
 /* An error of the unit. */

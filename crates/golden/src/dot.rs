@@ -42,7 +42,7 @@ fn sums_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: Carriers) -
     let terms = Terms::new(n, d, q, k);
     if !terms.fit {
         Box::new(Large::new(n, terms, k))
-    } else if fastest && narrow && terms.fit_f32() {
+    } else if fastest && narrow && terms.fit_f32(q) {
         Box::new(Fused::<f32>::new(terms))
     } else {
         Box::new(Fused::<f64>::new(terms))
@@ -95,10 +95,11 @@ impl Terms {
         Terms { formats, d, k: k_scaled, largest: term, limit, top, fit }
     }
 
-    /// Whether f32 holds every factor, and i32 every sum.
-    fn fit_f32(&self) -> bool {
-        let exact = |k: f64| k == 0.0 || k.abs() >= pow2(-126) && f64::from(k as f32) == k;
-        sums_fit_i32(self.largest, self.d) && self.k.iter().all(|&k| exact(k))
+    /// Whether f32 holds every factor, and i32 every sum. Scales take elements beyond f32's exponents.
+    fn fit_f32(&self, q: &[u64]) -> bool {
+        let exact = |x: f64| x == 0.0 || x.abs() >= pow2(-126) && f64::from(x as f32) == x;
+        let queries = || q.iter().all(|&q| exact(decode(self.formats.q, q)));
+        sums_fit_i32(self.largest, self.d) && self.k.iter().all(|&k| exact(k)) && queries()
     }
 }
 

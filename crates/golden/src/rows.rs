@@ -14,25 +14,28 @@ pub(crate) fn tail_words(n: &Numerics) -> usize {
     if n.is_exact() || n.has_significands() { 2 } else { 0 }
 }
 
-/// The scale of a whole vector, `significand 2^(exponent - 134)`.
+/// The scale of a whole vector, `significand 2^(exponent - 127 - FRACTION)`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct VectorScale {
-    /// 128 to 255, or 0 if the scale counts as zero.
+    /// `2^FRACTION` or more and below twice that, or 0 if the scale counts as zero.
     pub(crate) significand: u64,
     pub(crate) exponent: i32,
 }
 
 impl VectorScale {
-    const ONE: VectorScale = VectorScale { significand: 128, exponent: 127 };
+    /// Fraction bits of every significand: as many as the longest has, that of Q0.16.
+    pub(crate) const FRACTION: u32 = ScaleFormat::Q16.fraction_bits();
+    const ONE: VectorScale = VectorScale { significand: 1 << VectorScale::FRACTION, exponent: 127 };
 
     fn of(format: ScaleFormat, bits: u64) -> VectorScale {
         let (value, special) = format.value(bits);
-        match format {
-            _ if special => VectorScale::default(),
-            ScaleFormat::E8m0 => VectorScale { significand: 128, exponent: bits as i32 },
-            _ if value == 0.0 => VectorScale::default(),
-            _ => VectorScale { significand: 128 + (bits & 0x7f), exponent: (bits >> 7 & 0xff) as i32 },
+        if special || value == 0.0 {
+            return VectorScale::default();
         }
+        // A scale is a normal number of f64.
+        let exponent = (value.to_bits() >> 52) as i32 - 1023;
+        let significand = value * f64::from(VectorScale::FRACTION as i32 - exponent).exp2();
+        VectorScale { significand: significand as u64, exponent: exponent + 127 }
     }
 
     /// Reads the words after a vector's elements.
@@ -181,16 +184,15 @@ impl PortLayout {
         (0..self.scale.count(self.d)).map(number).collect()
     }
 
-    /// An element times its scale; for a bf16 scale, times the scale's power of two only.
+    /// An element times its scale; times its power of two only, if its significand multiplies scores.
     fn product(&self, bits: u64, scales: &[u64], i: usize, to: Format) -> u64 {
         let Some(format) = self.scale.format() else { return bits };
         let scale = scales[i / self.scale.shared_by(self.d)];
-        let by = match format {
-            ScaleFormat::Bf16 => {
-                let VectorScale { significand, exponent } = VectorScale::of(format, scale);
-                if significand == 0 { 0.0 } else { f64::from(exponent - 127).exp2() }
-            }
-            _ => format.value(scale).0,
+        let by = if self.scale.has_significand() {
+            let VectorScale { significand, exponent } = VectorScale::of(format, scale);
+            if significand == 0 { 0.0 } else { f64::from(exponent - 127).exp2() }
+        } else {
+            format.value(scale).0
         };
         let unit = f64::from(self.scale.element_exponent(self.format)).exp2();
         encode(to, decode(self.format, bits) * unit * by)

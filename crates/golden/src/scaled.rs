@@ -11,9 +11,12 @@ use crate::rows::VectorScale;
 use flashd_spec::format::Format;
 use flashd_spec::numerics::{LOG2E, Numerics, SCALE_PRODUCT_DROPPED, SCALE_PRODUCT_FRACTION, scaled_right};
 
+/// Bits that rounding drops from the product of two significands of [`VectorScale`] and `log2(e)`; both are longer than bf16's.
+const DROPPED: u32 = SCALE_PRODUCT_DROPPED + 2 * (VectorScale::FRACTION - Format::BF16.fraction_bits);
+
 /// `c`, the product of both significands and `log2(e)`, rounded half up.
 fn multiplier(q: VectorScale, k: VectorScale) -> i64 {
-    round_half_up((q.significand * k.significand * LOG2E) as i64, SCALE_PRODUCT_DROPPED as i32)
+    round_half_up((q.significand * k.significand * LOG2E) as i64, DROPPED as i32)
 }
 
 /// The scales of up to [`BLOCK`] queries, which follow their d elements.

@@ -91,7 +91,7 @@ pub struct CoreConfig {
     pub weight_bits: Option<u32>,
     /// Segments of a PWL table (per octave if the range is reduced): 4, 8, 16 or 32; by default [`CoreConfig::segments`].
     pub segments: Option<u32>,
-    /// The score is `q . k * 2^score_shift`. By default the power-of-two part of 1/sqrt(d).
+    /// The score is `q . k * 2^score_shift`. By default the power-of-two part of 1/sqrt(d), and 0 if queries have a Q0.16 scale, which has all of it.
     pub score_shift: Option<i32>,
     /// Integer bits of the fixed-point score (without sign); it saturates at +-2^bits.
     pub score_integer_bits: u32,
@@ -335,9 +335,13 @@ impl CoreConfig {
         self.has_value_exponent().then(|| octaves.exp2())
     }
 
-    /// Exponent of the power-of-two part of the score's scale, as configured or that of 1/sqrt(d).
+    /// Exponent of the power-of-two part of the score's scale, as configured or the default.
     pub fn score_shift(&self) -> i32 {
-        self.score_shift.unwrap_or_else(|| default_score_shift(self.d))
+        let default = match self.scales().q {
+            Scale::RowQ16 => 0,
+            _ => default_score_shift(self.d),
+        };
+        self.score_shift.unwrap_or(default)
     }
 
     /// The budget that a core has by default: half an ulp of o, within limits. The mean of many values is smaller than they, and its rounding error too.

@@ -65,7 +65,8 @@ pub const BIAS: Format = Format::BF16;
 /// Width of the product of q's scale, k's scale and log2(e), after rounding; its top two bits may be zero. Each key has another error, so that it does not cancel
 /// in differences of scores: relatively at most 2^-22.5, which is 0.003 at a score of 20,000.
 pub const SCALE_PRODUCT_BITS: u32 = 24;
-/// Bits that rounding to [`SCALE_PRODUCT_BITS`] drops from the product of both scales' significands and [`LOG2E`].
+/// Bits that rounding to [`SCALE_PRODUCT_BITS`] drops from the product of both scales' significands and [`LOG2E`], if both have bf16's fraction; with longer
+/// ones it drops as many more.
 pub const SCALE_PRODUCT_DROPPED: u32 = 2 * Format::BF16.precision() + bits_for(LOG2E) - SCALE_PRODUCT_BITS;
 /// Fraction bits of the rounded product.
 pub const SCALE_PRODUCT_FRACTION: u32 =

@@ -13,6 +13,7 @@ pub use job::{Block, Flag, Job, JobError, Pages, Place, Rows};
 use crate::config::{
     ArrayConfig, Carried, ConfigError, CoreConfig, Design, StreamWords, Values, WrapperConfig, design_name,
 };
+use crate::format::{Encodings, Scale, Scales, Words};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -142,6 +143,12 @@ impl UnitConfig {
         Sha256::digest(text)[..4].iter().fold(0, |digest, &byte| digest << 8 | u32::from(byte))
     }
 
+    /// Set if SCALE is the scale of a job's queries: the scores' factor is `SCALE / 2^16 * 2^score_shift`, and SCALE = 0 means 1. Other
+    /// units have the core's factor alone.
+    pub fn has_scale(&self) -> bool {
+        self.array.core.scales().q == Scale::RowQ16
+    }
+
     /// The factor of scores that the core has, as Q0.16; none if it is no such number.
     pub fn scale(&self) -> Option<u32> {
         let shift = self.array.core.score_shift() + 16;
@@ -153,9 +160,25 @@ impl UnitConfig {
         WrapperConfig { array: self.array.clone(), beat_bits: Some(self.beat_bits), values: self.values }
     }
 
-    /// The words of a row in memory: queries, keys and values with their scales, results, or states.
+    /// Formats and scales of vectors in memory. Queries have no scale there if SCALE is it.
+    pub fn encodings(&self) -> Encodings {
+        let Encodings { formats, scales } = self.array.core.encodings();
+        let q = if self.has_scale() { Scale::None } else { scales.q };
+        Encodings { formats, scales: Scales { q, ..scales } }
+    }
+
+    /// Words of vectors in memory: elements, then scales.
+    pub fn words(&self) -> Words {
+        let core = &self.array.core;
+        self.encodings().words(core.d, core.dv())
+    }
+
+    /// The words of a row of queries, keys, values, results or states in memory, packed from the lowest bit on.
     pub fn row_words(&self, carried: Carried) -> Vec<StreamWords> {
         let mut words = self.streams().words(carried);
+        if let (Carried::Query, [q]) = (carried, &mut words[..]) {
+            q.count = self.words().q;
+        }
         if carried == Carried::Result {
             // States have rows of their own.
             words.truncate(1);
@@ -165,7 +188,7 @@ impl UnitConfig {
 
     /// Bytes of a row in memory. Its words are packed from the lowest bit on.
     pub fn row_bytes(&self, carried: Carried) -> u32 {
-        self.row_words(carried).iter().map(|words| words.count as u32 * words.room).sum::<u32>().div_ceil(8)
+        self.row_words(carried).iter().map(StreamWords::total).sum::<u32>().div_ceil(8)
     }
 
     /// The parts of a result, each from a new beat on: its elements and, with partial results, its state, and the scalars that its

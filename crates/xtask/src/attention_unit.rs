@@ -9,7 +9,7 @@ use crate::selections::{fa2, flash_d, masked, partial};
 use crate::work::{self, create};
 use clap::Args;
 use flashd_spec::config::CoreConfig;
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Scale};
 use std::path::Path;
 
 /// Check emitted attention units from outside: lint, cocotbext-axi's memory
@@ -51,6 +51,13 @@ fn cases() -> Vec<UnitCase> {
         UnitCase {
             core: masked(flash_d(16, Format::BF16)),
             memory: memory(3, 64, 0, false),
+            simulators: &["icarus"],
+            long: &["verilator"],
+        },
+        // The contest's format and factor of scores.
+        UnitCase {
+            core: CoreConfig { q_scales: Some(Scale::RowQ16), ..masked(flash_d(16, Format::fixed(16, 8))) },
+            memory: memory(4, 128, 0, true),
             simulators: &["icarus"],
             long: &["verilator"],
         },

@@ -3,7 +3,7 @@
 
     run.py --flashd FLASHD --manifest NAME.json --head PREFIX --work DIR [--simulator icarus] [--tokens N] [--seed N]
 
-PREFIX-q.npy, -k.npy and -v.npy hold the data; `flashd simulate` of the array says what is expected.
+PREFIX-q.npy, -k.npy and -v.npy hold the data; `flashd simulate` says what is expected: of the array, or of the unit if the factor of scores is its job's.
 """
 
 import argparse
@@ -20,9 +20,23 @@ from cocotb_tools.runner import get_runner
 HERE = Path(__file__).resolve().parent
 
 
-def expected(options, manifest, causal):
+def expected_of_unit(options, manifest, tensors, causal):
+    """The results of the unit, whose job has SCALE, from `flashd simulate`."""
+    config, file, result = options.work / "unit.json", options.work / "job.json", options.work / f"o{int(causal)}.npy"
+    config.write_text(json.dumps(manifest["configuration"]))
+    for name, tensor in tensors.items():
+        np.save(options.work / f"{name}.npy", tensor)
+    file.write_text(json.dumps({"tensors": {name: f"{name}.npy" for name in tensors}, "flags": ["causal"] if causal else []}))
+    command = [*options.flashd, "simulate", "--config", config, "--job", file, "--tensor-scale", "none", "--o", result]
+    subprocess.run([str(x) for x in command], check=True, stdout=subprocess.DEVNULL)
+    return np.load(result)[0]
+
+
+def expected(options, manifest, tensors, causal):
     """The results of the array, from `flashd simulate`."""
     block = manifest["configuration"]["block"]
+    if block["core"].get("q_scales") == "row-q16":
+        return expected_of_unit(options, manifest, tensors, causal)
     config, result = options.work / "core.json", options.work / f"o{int(causal)}.npy"
     config.write_text(json.dumps(block["core"]))
     command = [*options.flashd, "simulate", "--config", config, "--queries", block["queries"], "--tensor-scale", "none"]
@@ -47,7 +61,7 @@ def main():
     manifest = json.loads(options.manifest.read_text())
     tensors = {name: np.load(f"{options.head}-{name}.npy")[: options.tokens] for name in "qkv"}
     data = options.work / "data.npz"
-    np.savez(data, o=expected(options, manifest, False), causal=expected(options, manifest, True), **tensors)
+    np.savez(data, o=expected(options, manifest, tensors, False), causal=expected(options, manifest, tensors, True), **tensors)
 
     runner = get_runner(options.simulator)
     arguments = {"icarus": ["-g2005"], "verilator": ["-Wno-fatal", "--no-timing", "-O3"]}

@@ -31,6 +31,9 @@ BUSY, DONE, ERROR = 1, 2, 4
 PERIOD_NS = 2
 LIMIT_US = 400
 SIZE = 1 << 20
+# Jobs of a unit with a run-time factor of scores have theirs; a unit without one has 0 or its own.
+HAS_SCALE = CORE.get("q_scales") == "row-q16"
+SCALE = round(65536 / CORE["d"] ** 0.5) if HAS_SCALE else 0
 
 
 def rows(name):
@@ -140,7 +143,7 @@ def descriptor(job):
 
 def dense(bench, tokens, causal=False, extra=0, shift=0):
     """A job of one head whose rows are `extra` bytes longer and begin at any byte."""
-    job = {"QUERIES": tokens, "KEYS": tokens, "GROUP": 1, "K_HEADS": 1, "FLAGS": FLAGS["CAUSAL"] if causal else 0}
+    job = {"QUERIES": tokens, "KEYS": tokens, "GROUP": 1, "K_HEADS": 1, "FLAGS": FLAGS["CAUSAL"] if causal else 0, "SCALE": SCALE}
     for name in "qkv":
         lines = rows(name)[:tokens]
         stride = len(lines[0]) + extra
@@ -178,6 +181,7 @@ async def registers_of_the_contest(dut):
         await bench.write(0x18 + 8 * i, job[name] >> 32)
     await bench.write(0x34, job["Q_ROW"])
     await bench.write(0x38, 0x8000)
+    await bench.write(0x3C, SCALE)
     await bench.write(0x00, START | IRQ_EN)
     assert await bench.ended() & (DONE | ERROR | BUSY) == DONE
     assert results(bench, job) == expected(True)
@@ -343,12 +347,13 @@ async def refusals(dut):
         ({"FLAGS": FLAGS["CAUSAL"] | FLAGS["WINDOW"], "WINDOW": 0}, "WINDOW"),
         ({"FLAGS": FLAGS["PAGED"], "PAGE": 17, "PAGES": 4}, "PAGE"),
         ({"V_ROW": 1}, "STRIDE"),
-        ({"SCALE": 0x1234}, "UNSUPPORTED"),
         ({"K": end - 16}, "ADDRESS"),
         ({"O": end}, "ADDRESS"),
     ]
     if not CORE.get("partial"):
         wrong += [({"FLAGS": FLAGS[name]}, "UNSUPPORTED") for name in ("LSE", "STATE_IN", "STATE_OUT")]
+    if not HAS_SCALE:
+        wrong.append(({"SCALE": 0x1234}, "UNSUPPORTED"))
     bench.memory.reads.clear()
     for change, code in wrong:
         status = await bench.run(job | change)

@@ -21,9 +21,12 @@ pub fn selected(args: &SimulateArgs) -> Result<Option<UnitConfig>, Failure> {
         (None, None) | (Some(WrapperArg::Axis), _) => None,
         _ => {
             let (core, array) = core_or_array(&args.array, None)?;
-            refuse_score_shift(&core)?;
             match around(&args.array.selection, &args.around, array.as_ref())? {
-                Some(Around::Unit(unit)) => Some(unit),
+                Some(Around::Unit(unit)) if unit.has_scale() => Some(unit),
+                Some(Around::Unit(unit)) => {
+                    refuse_score_shift(&core)?;
+                    Some(unit)
+                }
                 _ => None,
             }
         }
@@ -148,7 +151,9 @@ fn text(r: &UnitReport) -> String {
     if let (Some(latency), Some(gap)) = (r.memory_latency, r.memory_gap) {
         rows.push(["memory".into(), format!("{latency} cycles to the first beat, a beat in {gap}")]);
     }
-    rows.push(["scales".into(), scales(&r.scaling)]);
+    let last =
+        r.configuration.has_scale().then(|| format!(", SCALE {:#06x} in the last job", count("SCALE")));
+    rows.push(["scales".into(), scales(&r.scaling) + &last.unwrap_or_default()]);
     let mut text = table(&["run", ""], rows.into_iter().map(|r| r.to_vec()).collect());
     text += "\n\n";
     text += &error_table(Some(r.mismatches), r.run.comparisons, &[(r.name.as_str(), &r.accuracy)]);

@@ -50,6 +50,45 @@ fn results_agree_with_the_array() {
     }
 }
 
+/// A unit whose queries take SCALE has the factor of `--scale` or of its job, and the usual errors.
+#[test]
+fn a_job_sets_the_factor_of_scores() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    tensors(folder, 7, 9);
+    let unit = format!("{UNIT} --q-scales row-q16 --tensor-scale none");
+    let run = |job: &str, words: &str| {
+        let files = r#""tensors": {"q": "q.npy", "k": "k.npy", "v": "v.npy"}"#;
+        std::fs::write(folder.join("job.json"), format!("{{{files}{job}}}")).unwrap();
+        let report = report(folder, &format!("{unit} {words} --o o.npy"));
+        assert_eq!(report["configuration"]["block"]["core"]["score_shift"].as_i64(), Some(0));
+        assert!(report["accuracy"]["mean"].as_f64().unwrap() < 0.01, "{job} {words}: {report}");
+        // A query has 12 bytes, and no scale.
+        assert_eq!(report["registers"]["BYTES_QUERIES"].as_u64(), Some(7 * 12));
+        (report["registers"]["SCALE"].as_u64().unwrap(), Rows::read(&folder.join("o.npy")).x)
+    };
+    let (scale, default) = run("", "");
+    assert_eq!(scale, (65536.0 / 6f64.sqrt()).round() as u64);
+    assert_eq!(run(r#", "scale": 26755"#, ""), (scale, default.clone()));
+    let (scale, halves) = run("", "--scale 0.5");
+    assert_eq!((scale, &halves), (0x8000, &run(r#", "scale": "0x8000""#, "").1));
+    let (scale, one) = run("", "--scale none");
+    assert_eq!(scale, 0);
+    let (other, smallest) = run(r#", "scale": 1"#, "");
+    assert!(other == 1 && one != halves && halves != default && smallest != default);
+    let out = simulate(folder, &format!("{unit} --scale 2"));
+    let text = String::from_utf8(out.stderr).unwrap();
+    assert!(out.status.code() == Some(2) && text.contains("SCALE = 131072"), "{text}");
+    let (scale, doubled) = run_with_shift(folder, &unit);
+    assert!(scale == 0x8000 && doubled == one, "0.5 * 2^1 is 1");
+}
+
+/// SCALE and results of a unit that doubles scores.
+fn run_with_shift(folder: &Path, unit: &str) -> (u64, Vec<f64>) {
+    let report = report(folder, &format!("{unit} --score-shift 1 --scale none --o o.npy"));
+    (report["registers"]["SCALE"].as_u64().unwrap(), Rows::read(&folder.join("o.npy")).x)
+}
+
 /// Several jobs are a queue: with pages, groups and windows, and random tensors.
 #[test]
 fn lists_of_jobs_are_queues() {

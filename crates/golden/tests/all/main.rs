@@ -21,6 +21,7 @@ mod large_scores;
 mod merge;
 mod pieces;
 mod properties;
+mod query_scale;
 mod ranged;
 mod rounding;
 mod shared_log;

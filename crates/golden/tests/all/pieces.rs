@@ -43,6 +43,9 @@ fn cores(d: usize) -> Vec<CoreConfig> {
         ] {
             all.push(CoreConfig { scales: Some(scale), ..CoreConfig::new(design, d, format) });
         }
+        for format in [Format::BF16, Format::INT8, Format::fixed(16, 8)] {
+            all.push(CoreConfig { q_scales: Some(Scale::RowQ16), ..CoreConfig::new(design, d, format) });
+        }
     }
     all.retain(|core| core.validate().is_ok());
     all

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The products are exact. A power of two adds to the exponent; an e4m3 scale multiplies the significand, two bits by
-//! four. Of a bf16 scale only the power of two is applied here: its significand is the same for all elements, and
+//! four. Of a bf16 or Q0.16 scale only the power of two is applied here: its significand is the same for all elements, and
 //! [`super::scaled`] multiplies the whole sum by it. Subnormal elements and integers are normalised, so that later units get
 //! normal numbers and zeros only.
 
@@ -78,7 +78,7 @@ impl Operand {
     /// Whether a vector makes the query invalid: an element is Inf or NaN, or a scale is negative, Inf or NaN.
     pub fn any_special(self, m: &mut Module, name: &'static str, words: &[Wire]) -> Wire {
         let (elements, format) = (&words[..self.d], self.format);
-        let Some(encoding) = self.scale.format() else {
+        let Some(encoding) = self.scale.format().filter(|encoding| encoding.has_flaws()) else {
             return m.leaf(name, AnySpecial { format, elements: self.d }, elements)[0];
         };
         let tag = Tag::module(
@@ -113,6 +113,7 @@ fn scale_ident(scale: Scale) -> &'static str {
         Scale::None => "plain",
         Scale::Row => "row",
         Scale::RowE8m0 => "row_e8m0",
+        Scale::RowQ16 => "row_q16",
         Scale::Mx => "mx",
         Scale::Nvfp4 => "nvfp4",
     }
@@ -124,6 +125,7 @@ fn words_of(scale: Scale) -> &'static str {
         Scale::None => "nothing",
         Scale::Row => "power of two of the bf16 scale",
         Scale::RowE8m0 => "E8M0 scale",
+        Scale::RowQ16 => "power of two of the Q0.16 scale",
         Scale::Mx => "E8M0 scales, one for 32 elements,",
         Scale::Nvfp4 => "e4m3 scales, one for 16 elements,",
     }
@@ -164,7 +166,17 @@ impl VectorFunction for PackedNumbers {
     }
 }
 
-/// Whether a scale counts as zero, and whether it makes the query invalid: negative, Inf or NaN.
+/// Significand 1.f and exponent field, with bf16's bias, of a Q0.16 scale, in which 0 encodes 1.
+pub(super) fn normalise_q16<W: Word>(scale: &W) -> (W, W) {
+    let extended = scale.any().not().concat(scale).named("extended");
+    let (normal, zeros) = normalise_within(&extended, scale.width());
+    // 127 - zeros: the bits of 127 are ones.
+    let field = W::zero(1).concat(&zeros.zext(Format::BF16.exponent_bits - 1).not());
+    // The lowest bit is zero: only 1 has no leading zero.
+    (normal.drop_low(1), field)
+}
+
+/// Whether a scale counts as zero, and whether it makes the query invalid: negative, Inf or NaN. Not for encodings without either.
 pub(super) fn flaws<W: Word>(encoding: ScaleFormat, scale: &W) -> (W, W) {
     let Some(format) = encoding.float() else {
         let special = scale.all();
@@ -191,10 +203,12 @@ function! {
         ScaleFormat::Bf16 => "scale_special",
         ScaleFormat::E8m0 => "e8m0_special",
         ScaleFormat::E4m3 => "e4m3_scale_special",
+        ScaleFormat::Q16 => "q16_scale_special",
     };
     doc = match this.encoding {
         ScaleFormat::Bf16 => "special = scale, a bf16 number, is negative, Inf or NaN.",
         ScaleFormat::E8m0 => "special = scale is NaN.",
+        ScaleFormat::Q16 => "special = never.",
         ScaleFormat::E4m3 => "special = scale, an e4m3 number, is negative or NaN.",
     };
     inputs { scale: this.encoding.bits() }
@@ -202,9 +216,9 @@ function! {
     eval<W> { [flaws(this.encoding, &scale).1] }
 }
 
-/// Bits of a scale's exponent field.
+/// Bits of a scale's exponent field: E8M0 and Q0.16 have bf16's.
 fn exponent_bits(encoding: ScaleFormat) -> u32 {
-    encoding.float().map_or(encoding.bits(), |format| format.exponent_bits)
+    encoding.float().unwrap_or(Format::BF16).exponent_bits
 }
 
 /// Bits of the significand that multiplies each element. For other scales than e4m3 it is one bit, 0 if the scale
@@ -220,21 +234,24 @@ function! {
         ScaleFormat::Bf16 => "scale_parts",
         ScaleFormat::E8m0 => "e8m0_parts",
         ScaleFormat::E4m3 => "e4m3_scale_parts",
+        ScaleFormat::Q16 => "q16_parts",
     };
     doc = match this.encoding {
         ScaleFormat::E4m3 => "significand = 1.f, or 0.f of a subnormal, 0 where scale counts as zero; exponent = its field, at least 1.",
+        ScaleFormat::Q16 => "significand = 1; exponent = bf16's field of scale / 2^16, 0 being 1.",
         _ => "significand = 0 where scale counts as zero; exponent = its field.",
     };
     inputs { scale: this.encoding.bits() }
     outputs { significand: significand_bits(this.encoding), exponent: exponent_bits(this.encoding) }
     eval<W> {
-        let counts = flaws(this.encoding, &scale).0.not();
+        let counts = || flaws(this.encoding, &scale).0.not();
         match this.encoding {
-            ScaleFormat::E8m0 => [counts, scale],
-            ScaleFormat::Bf16 => [counts, scale.slice(Format::BF16.fraction_bits, Format::BF16.exponent_bits)],
+            ScaleFormat::Q16 => [W::constant(1, 1), normalise_q16(&scale).1],
+            ScaleFormat::E8m0 => [counts(), scale],
+            ScaleFormat::Bf16 => [counts(), scale.slice(Format::BF16.fraction_bits, Format::BF16.exponent_bits)],
             ScaleFormat::E4m3 => {
                 let u = unpack(Format::FP8_E4M3, &scale, "scale");
-                [counts.repeat(u.significand.width()).and(&u.significand), u.exponent]
+                [counts().repeat(u.significand.width()).and(&u.significand), u.exponent]
             }
         }
     }
@@ -274,5 +291,32 @@ function! {
         let nonzero = normal.msb().named("nonzero");
         let magnitude = field.concat(&normal.slice(0, width - 1));
         [u.sign.concat(&nonzero.repeat(magnitude.width()).and(&magnitude))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::Function;
+    use crate::word::Num;
+
+    /// Significand and exponent of every Q0.16 scale are its value, and the elements get the exponent.
+    #[test]
+    fn every_q16_scale_is_normalised() {
+        let encoding = ScaleFormat::Q16;
+        let parts = ScalePartsFunction { encoding };
+        for bits in 0..1 << encoding.bits() {
+            let scale = Num::new(encoding.bits(), bits);
+            let (significand, field) = normalise_q16(&scale);
+            assert_eq!(
+                (significand.width(), field.width()),
+                (1 + encoding.fraction_bits(), exponent_bits(encoding))
+            );
+            assert!(significand.msb().value() == 1, "{bits:#x}");
+            let exponent = field.value() as i32 - Format::BF16.bias - encoding.fraction_bits() as i32;
+            let value = significand.value() as f64 * f64::from(exponent).exp2();
+            assert_eq!((value, false), encoding.value(bits), "{bits:#x}");
+            assert_eq!(parts.eval([scale]), [Num::new(1, 1), field]);
+        }
     }
 }

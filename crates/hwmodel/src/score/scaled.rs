@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!  q . k     of integers: products and sums are exact; of others: elements have the powers of two of their scales
-//!  c         both scales' significands times log2(e), rounded to 24 bits, while the sum is formed
+//!  c         both scales' significands times log2(e), rounded to 24 bits, while the sum is formed: of bf16 1.7, of Q0.16 1.15
 //!  s         (q . k) c, rounded once; of integers right by the scales' exponents before that
 //! ```
 //!
 //! A missing scale and a power of two have the significand one.
 
-use super::operand::{Operand, flaws};
+use super::operand::{Operand, flaws, normalise_q16};
 use super::saturate::saturate;
 use crate::arith::fixed::clamp;
 use crate::arith::signed::{shift_right_signed, signed_times};
@@ -17,14 +17,17 @@ use crate::attention::schedule::dot_stages;
 use crate::function;
 use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire, unsigned};
 use crate::word::{Word, bits_for, ones};
-use flashd_spec::format::{Format, Scale, ScaleFormat};
+use flashd_spec::format::{Format, ScaleFormat};
 use flashd_spec::numerics::{
     LOG2E, Numerics, SCALE_PRODUCT_BITS, SCALE_PRODUCT_DROPPED, SCALE_PRODUCT_FRACTION, scaled_right,
 };
 use std::sync::Arc;
 
-/// The format of scales with a significand.
+/// The format of most scales with a significand, and of all exponent fields.
 const SCALE: Format = Format::BF16;
+
+/// Width of the product of two significands of [`SCALE`].
+const PRODUCT_BITS: u32 = 2 * SCALE.precision();
 
 /// Width of the product of the sum of terms and `c`, with room for the left shift of large scales.
 fn product_bits(n: &Numerics) -> u32 {
@@ -56,12 +59,20 @@ impl ScalesFunction {
             .into_iter()
             .filter_map(|(name, scale)| Some((name, scale?)))
     }
+
+    /// Width of the product of both significands.
+    fn product_bits(&self) -> u32 {
+        let precision =
+            |scale: Option<ScaleFormat>| 1 + scale.map_or(SCALE.fraction_bits, ScaleFormat::fraction_bits);
+        precision(self.q) + precision(self.k)
+    }
 }
 
 impl VectorFunction for ScalesFunction {
     fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
         let word = |scale: Option<ScaleFormat>| match scale {
             Some(ScaleFormat::Bf16) => "",
+            Some(ScaleFormat::Q16) => "_q16",
             Some(_) => "_e8m0",
             None => "_none",
         };
@@ -75,7 +86,7 @@ impl VectorFunction for ScalesFunction {
             "product = 1.f of q_scale * 1.f of k_scale, 0 where one counts as zero{exponents}.\nA scale that is not there is one."
         );
         let inputs = self.present().map(|(name, scale)| Pins::word(name, scale.bits())).collect();
-        let mut outputs = vec![Pins::word("product", 2 * SCALE.precision())];
+        let mut outputs = vec![Pins::word("product", self.product_bits())];
         outputs.extend(self.exponents.then(|| Pins::word("exponents", SCALE.exponent_bits + 1)));
         (Tag::module(name, doc), inputs, outputs)
     }
@@ -83,20 +94,24 @@ impl VectorFunction for ScalesFunction {
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
         let scales = || self.present().zip(inputs.iter().map(|words| &words[0]));
         let zero = scales()
+            .filter(|((_, format), _)| format.has_flaws())
             .map(|((_, format), scale)| flaws(format, scale).0)
             .reduce(|a, b| a.or(&b))
-            .unwrap_or_else(|| W::zero(1))
-            .named("zero");
+            .map(|zero| zero.named("zero"));
         // The significand 1.f, unless the scale is a power of two, and the exponent field.
         let parts = |((_, format), scale): ((&str, ScaleFormat), &W)| match format {
             ScaleFormat::Bf16 => (
                 Some(W::constant(1, 1).concat(&scale.slice(0, SCALE.fraction_bits))),
                 scale.slice(SCALE.fraction_bits, SCALE.exponent_bits),
             ),
+            ScaleFormat::Q16 => {
+                let (significand, exponent) = normalise_q16(scale);
+                (Some(significand), exponent)
+            }
             _ => (None, scale.clone()),
         };
         let parts: Vec<(Option<W>, W)> = scales().map(parts).collect();
-        let width = 2 * SCALE.precision();
+        let width = self.product_bits();
         let mut significands = parts.iter().filter_map(|(significand, _)| significand.as_ref());
         let product = match (significands.next(), significands.next()) {
             (Some(a), Some(b)) => a.mul(b),
@@ -104,7 +119,7 @@ impl VectorFunction for ScalesFunction {
             _ => W::constant(width, 1 << (2 * SCALE.fraction_bits)),
         };
         let product = product.named("significands");
-        let product = vec![zero.not().repeat(width).and(&product)];
+        let product = vec![zero.map_or(product.clone(), |zero| zero.not().repeat(width).and(&product))];
         if !self.exponents {
             return vec![product];
         }
@@ -119,16 +134,21 @@ impl VectorFunction for ScalesFunction {
 }
 
 function! {
-    /// The multiplier of the sum of products: the product of significands in base 2.
-    pub struct ScaleMultiplierFunction {}
-    name(this) = "scale_in_base_2";
+    /// The multiplier of the sum of products: the product of significands, of `bits` bits, in base 2.
+    pub struct ScaleMultiplierFunction { bits: u32 }
+    name(this) = match this.bits {
+        PRODUCT_BITS => "scale_in_base_2".to_string(),
+        bits => format!("scale_in_base_2_of_{bits}"),
+    };
     doc = format!("multiplier = product * log2(e) to {SCALE_PRODUCT_BITS} bits, rounded half up.");
-    inputs { product: 2 * SCALE.precision() }
+    inputs { product: this.bits }
     outputs { multiplier: SCALE_PRODUCT_BITS }
     eval<W> {
+        // Longer significands leave the multiplier's fraction as it is.
+        let dropped = SCALE_PRODUCT_DROPPED + this.bits - PRODUCT_BITS;
         let product = product.mul(&W::constant(bits_for(LOG2E), LOG2E)).named("in_base_2");
-        let half = W::constant(product.width(), 1 << (SCALE_PRODUCT_DROPPED - 1));
-        [product.add(&half).named("rounded").drop_low(SCALE_PRODUCT_DROPPED)]
+        let half = W::constant(product.width(), 1 << (dropped - 1));
+        [product.add(&half).named("rounded").drop_low(dropped)]
     }
 }
 
@@ -220,7 +240,7 @@ pub(super) fn multiplier(
     // they are exact integers.
     let of_vector = |operand: Operand| {
         let format = operand.scale.format()?;
-        (operand.scale == Scale::Row || n.is_exact()).then_some(format)
+        (operand.scale.has_significand() || n.is_exact()).then_some(format)
     };
     let function =
         ScalesFunction { q: of_vector(q_operand), k: of_vector(k_operand), exponents: n.is_exact() };
@@ -236,7 +256,7 @@ pub(super) fn multiplier(
     let stages = dot_stages(n.tree_levels) as usize;
     let before = stages.min(1);
     let product = delay(m, "late_product", both[0], before);
-    let [multiplier] = m.call("base_2", ScaleMultiplierFunction {}, [product]);
+    let [multiplier] = m.call("base_2", ScaleMultiplierFunction { bits: product.width() }, [product]);
     m.number(multiplier, unsigned(SCALE_PRODUCT_FRACTION));
     let multiplier = delay(m, "late_multiplier", multiplier, stages - before);
     let places = both.get(1).map(|&exponents| {

@@ -95,7 +95,7 @@ pub(super) fn capabilities(config: &UnitConfig) -> Vec<Constant> {
     ]
 }
 
-fn features(config: &UnitConfig) -> [Valued; 5] {
+fn features(config: &UnitConfig) -> [Valued; 6] {
     let core = &config.array.core;
     [
         ("FA2", 0, 1, (core.design() == Design::Fa2).into(), "1: FlashAttention-2, 0: FLASH-D"),
@@ -107,6 +107,13 @@ fn features(config: &UnitConfig) -> [Valued; 5] {
             1,
             (config.values == Values::Requested).into(),
             "a value that no query of the block needs is not fetched",
+        ),
+        (
+            "SCALE",
+            4,
+            1,
+            config.has_scale().into(),
+            "1: SCALE is the factor of a job's scores, and SCALE = 0 is 1; 0: SCALE is the core's factor, or 0",
         ),
         ("IN_FLIGHT", 16, 16, config.in_flight, "beats of reads in flight, at most"),
     ]
@@ -123,6 +130,8 @@ fn format(format: Format, scale: Scale) -> [Valued; 6] {
         Scale::None => 0,
         Scale::Row => 1,
         Scale::RowE8m0 => 2,
+        // SCALE of the job, which is not in the row.
+        Scale::RowQ16 => 0,
         Scale::Mx => 3,
         Scale::Nvfp4 => 4,
     };

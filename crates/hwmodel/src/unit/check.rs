@@ -17,7 +17,10 @@ pub struct Limits {
     keys: u64,
     masks: bool,
     partial: bool,
+    /// The core's factor of scores, if it is a number of SCALE.
     scale: Option<u32>,
+    /// Any SCALE.
+    any_scale: bool,
     /// Bytes of a row of queries, keys, values and results.
     rows: [u32; 4],
 }
@@ -32,6 +35,7 @@ impl Limits {
             masks: core.masks,
             partial: core.partial,
             scale: config.scale(),
+            any_scale: config.has_scale(),
             rows: rows.map(|carried| config.row_bytes(carried)),
         }
     }
@@ -68,7 +72,8 @@ function! {
         let masked = if limits.masks { W::zero(1) } else { causal.clone() };
         let states = if limits.partial { W::zero(1) } else { flags.slice(3, 3).any() };
         let other = limits.scale.map_or(W::constant(1, 1), |own| scale.eq(&W::constant(16, own.into())).not());
-        let scaled = scale.any().and(&other).named("other_scale");
+        let scaled = if limits.any_scale { W::zero(1) } else { scale.any().and(&other) };
+        let scaled = scaled.named("other_scale");
         let unsupported = masked.or(&states).or(&scaled).or(&flags.slice(8, 8).any()).named("not_built");
         let rules = [
             (unsupported, JobError::Unsupported),

@@ -58,7 +58,7 @@ pub fn streams(
     (rows, grants): (&SequenceOutputs, &[Wire]),
 ) -> Streams {
     let inner = config.streams();
-    let on_bus = Shapes::of_bus(&inner, &config.result_parts());
+    let on_bus = Shapes::of_bus(config);
     // Keys and values leave a buffer as whole rows.
     let shapes = match config.kv_buffer {
         0 => on_bus.clone(),
@@ -145,6 +145,7 @@ impl Readers<'_> {
             busy: request.map(|_| busy),
             length: self.constants[2],
             v_exponent: exponent.then(|| low_bits(m, "v_exponent", job.get("V_EXPONENT"), bits)),
+            q_scale: self.config.has_scale().then(|| job.get("SCALE")),
             q_from: sees.map(|sees| sees[0]),
             q_to: sees.map(|sees| sees[1]),
             states: flags.states.map(|[_, states, _]| states),

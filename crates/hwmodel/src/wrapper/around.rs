@@ -1,7 +1,7 @@
 //! The array of a wrapper or an attention unit, and the streams to and from it.
 
 use super::advance::*;
-use super::beat::Shape;
+use super::beat::{ElementWords, Shape};
 use super::keys::{KeyOutputs, key_stream};
 use super::logic::{BothFunction, Low, WithoutFunction, value_credit_bits};
 use super::parts::parts_of;
@@ -15,9 +15,10 @@ use super::values::{Permit, ValueOutputs, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::attention::ports::CoreInputs;
 use crate::catalogue::v_step_latency;
-use crate::rtl::{Module, Wire};
-use flashd_spec::config::{Carried, StreamWords, Values, WrapperConfig};
+use crate::rtl::{Module, VectorLeaf, Wire};
+use flashd_spec::config::{ArrayConfig, Carried, Values, WrapperConfig};
 use flashd_spec::numerics::Numerics;
+use flashd_spec::unit::UnitConfig;
 use std::sync::Arc;
 
 /// The shapes of the streams.
@@ -40,26 +41,28 @@ pub struct Shapes {
 impl Shapes {
     /// The shapes of a wrapper.
     pub fn of(config: &WrapperConfig) -> Shapes {
-        Shapes::by(config, |carried| Shape::of(config, carried))
+        Shapes::by(&config.array, |carried| Shape::of(config, carried))
     }
 
-    /// Shapes whose beats are all as wide as the bus of a memory. `parts`: those of a result with its state, each of whole beats.
-    pub fn of_bus(config: &WrapperConfig, parts: &[Vec<StreamWords>]) -> Shapes {
-        let shapes = Shapes::by(config, |carried| Shape::in_beats(config, carried, config.beat()));
+    /// Shapes of rows in memory, whose beats are all as wide as its bus. With states each part of a result has whole beats.
+    pub fn of_bus(config: &UnitConfig) -> Shapes {
+        let row = |carried| Shape::in_beats(config.row_words(carried), config.beat_bits);
+        let shapes = Shapes::by(&config.array, row);
+        let parts = config.result_parts();
         if parts.len() == 1 {
             return shapes;
         }
-        let (o, fills) = Shape::in_parts(parts, config.beat());
+        let (o, fills) = Shape::in_parts(&parts, config.beat_bits);
         Shapes { o, fills, ..shapes }
     }
 
-    fn by(config: &WrapperConfig, shape: impl Fn(Carried) -> Shape) -> Shapes {
+    fn by(array: &ArrayConfig, shape: impl Fn(Carried) -> Shape) -> Shapes {
         Shapes {
             q: shape(Carried::Query),
             k: shape(Carried::Key),
             v: shape(Carried::Value),
             o: shape(Carried::Result),
-            s: config.array.core.partial.then(|| shape(Carried::State)),
+            s: array.core.partial.then(|| shape(Carried::State)),
             fills: Vec::new(),
         }
     }
@@ -91,6 +94,8 @@ pub struct Control {
     pub length: Wire,
     /// Fixed-point lanes: the exponent field of max|v|.
     pub v_exponent: Option<Wire>,
+    /// The scale of all queries, 16 bits, if it does not come with them.
+    pub q_scale: Option<Wire>,
     /// Cores with masks: place of the first key that the next query sees.
     pub q_from: Option<Wire>,
     /// Cores with masks: place after the last key that it sees.
@@ -182,7 +187,8 @@ pub fn around_array(
     let StreamsIn { queries, keys, values, states, offered } = &streams;
 
     // The parts that stall with the array.
-    let inputs = streams.array_inputs(control);
+    let q_scale = control.q_scale.map_or_else(Vec::new, |scale| scale_words(m, config, scale));
+    let inputs = streams.array_inputs(control, &q_scale);
     let (array, key_steps, steps) = m.gated("gate", ce, |m| {
         let array = array(m, "array", &config.array, n, &inputs);
         let of_keys = key_steps(m, &array);
@@ -313,12 +319,12 @@ fn streams_in(
 }
 
 impl StreamsIn {
-    /// The inputs of the array.
-    fn array_inputs(&self, control: &Control) -> ArrayInputs {
+    /// The inputs of the array. `q_scale`: the words that follow the elements of each query, if they do not come with it.
+    fn array_inputs(&self, control: &Control, q_scale: &[Wire]) -> ArrayInputs {
         let StreamsIn { queries, keys, values, states, offered } = self;
         let states = states.as_ref();
         let core = CoreInputs {
-            q: queries.q.clone(),
+            q: [&queries.q, q_scale].concat(),
             q_valid: queries.q_valid,
             v_exponent: control.v_exponent,
             k: keys.k.clone(),
@@ -338,6 +344,18 @@ impl StreamsIn {
             q_to: control.q_to,
             k_index: states.map(|states| states.index),
         }
+    }
+}
+
+/// A scale of queries in words as wide as their elements, the lowest first.
+fn scale_words(m: &mut Module, config: &WrapperConfig, scale: Wire) -> Vec<Wire> {
+    let core = &config.array.core;
+    let (format, bits) = (core.formats().q, scale.width());
+    let words =
+        ElementWords { parts: core.port_words().q - core.d, width: format.width(), bits, join: false };
+    match words.parts == 1 && words.width == bits {
+        true => vec![scale],
+        false => m.leaf("q_scale", VectorLeaf::new(words), &[scale]),
     }
 }
 

@@ -83,20 +83,20 @@ fn common(a: u32, b: u32) -> u32 {
 impl Shape {
     /// The shape of the vectors in a wrapper's stream.
     pub fn of(config: &WrapperConfig, carried: Carried) -> Self {
-        Shape::in_beats(config, carried, config.beat_of(carried))
+        Shape::in_beats(config.words(carried), config.beat_of(carried))
     }
 
-    /// The shape of vectors in beats of `beat` bits, which may be more than a vector has.
-    pub fn in_beats(config: &WrapperConfig, carried: Carried, beat: u32) -> Self {
-        let elements = config.words(carried);
+    /// The shape of vectors of these elements in beats of `beat` bits, which may be more than a vector has.
+    pub fn in_beats(elements: Vec<StreamWords>, beat: u32) -> Self {
         let word = elements.iter().fold(beat, |word, elements| common(word, elements.room));
-        Shape { elements, word, beats: config.beats(carried) as usize, words: (beat / word) as usize }
+        let bits: u32 = elements.iter().map(StreamWords::total).sum();
+        Shape { elements, word, beats: bits.div_ceil(beat) as usize, words: (beat / word) as usize }
     }
 
     /// The shape of several vectors, each from a new beat of `beat` bits on, and the words of zeros behind each.
     pub fn in_parts(parts: &[Vec<StreamWords>], beat: u32) -> (Shape, Vec<usize>) {
         let word = parts.iter().flatten().fold(beat, |word, elements| common(word, elements.room));
-        let bits = |part: &[StreamWords]| part.iter().map(|of| of.count as u32 * of.room).sum::<u32>();
+        let bits = |part: &[StreamWords]| part.iter().map(StreamWords::total).sum::<u32>();
         let fill =
             |part: &Vec<StreamWords>| ((bits(part).next_multiple_of(beat) - bits(part)) / word) as usize;
         let fills: Vec<usize> = parts.iter().map(fill).collect();

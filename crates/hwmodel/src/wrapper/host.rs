@@ -116,6 +116,7 @@ pub fn host_control(
                 run: m.output("run", run),
                 busy: m.optional_output("busy", requested.then_some(working)),
                 length: m.output("length", length),
+                q_scale: None,
                 v_exponent: m.optional_output("v_exponent", exponent),
                 q_from: m.optional_output("q_from", from),
                 q_to: m.optional_output("q_to", to),

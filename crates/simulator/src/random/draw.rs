@@ -150,25 +150,25 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
 /// Adds scales that the formats allow: one for all operands, or one of each.
 fn scaled(rng: &mut ChaCha8Rng, core: CoreConfig) -> CoreConfig {
     let Formats { q, k, v, .. } = core.formats();
-    let mut of = |n, formats: &[Format], values: bool| {
+    let mut of = |n, formats: &[Format], refused: &[Scale]| {
         seldom(rng, n, |rng| {
             let takes = |scale: &Scale| formats.iter().all(|&format| scale.takes(format));
-            let all = SCALES.into_iter().filter(takes).filter(|scale| !values || *scale != Scale::Row);
+            let all = SCALES.into_iter().filter(takes).filter(|scale| !refused.contains(scale));
             any(rng, &all.collect::<Vec<_>>())
         })
     };
     // With one scale for all operands, a scale of rows leaves out the values.
-    match of(6, &[q, k, v], false) {
+    match of(6, &[q, k, v], &[Scale::RowQ16]) {
         Some(scale) => CoreConfig { scales: Some(scale), ..core },
         None => {
-            let (q_scales, k_scales) = (of(4, &[q], false), of(4, &[k], false));
-            CoreConfig { q_scales, k_scales, v_scales: of(4, &[v], true), ..core }
+            let (q_scales, k_scales) = (of(4, &[q], &[]), of(4, &[k], &[Scale::RowQ16]));
+            CoreConfig { q_scales, k_scales, v_scales: of(4, &[v], &[Scale::Row, Scale::RowQ16]), ..core }
         }
     }
 }
 
 /// All scales.
-const SCALES: [Scale; 5] = [Scale::None, Scale::Row, Scale::RowE8m0, Scale::Mx, Scale::Nvfp4];
+const SCALES: [Scale; 6] = [Scale::None, Scale::Row, Scale::RowE8m0, Scale::RowQ16, Scale::Mx, Scale::Nvfp4];
 
 /// The same with other formats or another length of the values.
 fn mixed(rng: &mut ChaCha8Rng, core: &CoreConfig, most: usize) -> CoreConfig {

@@ -3,6 +3,7 @@
 use crate::selftest::{ROUND_KINDS, operands};
 use crate::unit::{FIRST_ROW, Layout, UnitJob};
 use flashd_golden::values_exponent;
+use flashd_spec::bits::packed;
 use flashd_spec::numerics::BIAS;
 use flashd_spec::unit::descriptor::Descriptor;
 use flashd_spec::unit::{Flag, UnitConfig};
@@ -63,11 +64,19 @@ fn job(config: &UnitConfig, most: usize, layout: &mut Layout, rng: &mut ChaCha8R
     let words = core.port_words();
     descriptor.set("V_EXPONENT", values_exponent(core, &v));
     let rows = |x: &[u64], words: usize, n: u64| x[..n as usize * words].to_vec();
+    let mut q = rows(&q, words.q, queries * group * heads);
+    if config.has_scale() {
+        // The first query's scale becomes the job's.
+        if let Some(first) = q.chunks(words.q).next() {
+            descriptor.set("SCALE", packed(&first[core.d..], core.formats().q.width(), 16, 0));
+        }
+        q = q.chunks(words.q).flat_map(|row| &row[..core.d]).copied().collect();
+    }
     let biases = config.array.queries as u64 * if core.bias { keys * heads } else { 0 };
     let mut bias = || round_to(BIAS, rng.random_range(-4.0..4.0));
     let job = UnitJob {
         descriptor,
-        q: rows(&q, words.q, queries * group * heads),
+        q,
         k: rows(&k, words.k, keys * heads),
         v: rows(&v, words.v, keys * heads),
         table,

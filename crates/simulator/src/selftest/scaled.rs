@@ -22,11 +22,18 @@ fn words(format: Format, scale: Scale, d: usize, integers: [i64; 2], by: f64) ->
     if let Some(encoding) = scale.format() {
         let bits = match encoding.float() {
             Some(float) => round_to(float, by),
+            None if encoding == ScaleFormat::Q16 => nearest_q16(by),
             None => (by.log2().round() as i32 + ScaleFormat::E8M0_BIAS).clamp(0, 254) as u64,
         };
         row.extend(pack(&[bits], encoding.bits(), format.width()));
     }
     row
+}
+
+/// The nearest Q0.16 number, at most 1; see [`ScaleFormat::Q16`].
+fn nearest_q16(by: f64) -> u64 {
+    let units = (by * 65536.0).round().clamp(1.0, 65536.0) as u64;
+    units & ones(ScaleFormat::Q16.bits())
 }
 
 /// The query's first element, the largest integer of keys, and the scale of keys without scales. The first element is limited,
@@ -63,6 +70,12 @@ pub(super) fn key(config: &CoreConfig, score: f64) -> Vec<u64> {
 fn any_scale(encoding: ScaleFormat, rng: &mut ChaCha8Rng) -> u64 {
     let all = ones(encoding.bits());
     let Some(format) = encoding.float() else {
+        if encoding == ScaleFormat::Q16 {
+            return match rng.random_range(0..8) {
+                0 => [0, 1, 2, 0x7fff, 0x8000, all][rng.random_range(0..6)],
+                _ => (rng.random::<u64>() & all) >> rng.random_range(BELOW),
+            };
+        }
         return match rng.random_range(0..16) {
             0 => rng.random::<u64>() & all,
             1 => [0, 1, all - 1, all][rng.random_range(0..4)],

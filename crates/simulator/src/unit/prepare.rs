@@ -7,6 +7,7 @@ use flashd_golden::f64_attention::{safe_softmax_of_rows, softcap};
 use flashd_golden::values_exponent;
 use flashd_hwmodel::unit::lse::log_sum_exp;
 use flashd_spec::config::CoreConfig;
+use flashd_spec::format::ScaleFormat;
 use flashd_spec::numerics::Numerics;
 use flashd_spec::unit::{Job, Place, UnitConfig};
 use flashd_workload::{
@@ -24,10 +25,11 @@ pub struct JobTensors {
     pub v: Vec<f32>,
 }
 
-/// Jobs in the encodings of a unit. All have one scaling, because a unit has one score shift.
+/// Jobs in the encodings of a unit. All have one scaling, because a unit has one score shift; jobs of a unit with a run-time scale may have SCALEs of
+/// their own.
 #[derive(Clone, Debug)]
 pub struct PreparedJobs {
-    /// The configuration with the score shift that the scaling needs.
+    /// The configuration with the score shift that the scaling needs, or its own with a run-time scale.
     pub config: UnitConfig,
     /// Scaling of the tensors.
     pub scaling: Scaling,
@@ -44,7 +46,8 @@ pub struct PreparedJobs {
 }
 
 impl PreparedJobs {
-    /// Scales and rounds the tensors of jobs whose fields are complete, but for V_EXPONENT, which is set here if it is 0.
+    /// Scales and rounds the tensors of jobs whose fields are complete, but for V_EXPONENT and a run-time SCALE, which are set here if
+    /// they are 0.
     ///
     /// # Errors
     /// If the score scale is not one a core can apply.
@@ -63,18 +66,26 @@ impl PreparedJobs {
         let (q, k, v) = (joined(|t| &t.q), joined(|t| &t.k), joined(|t| &t.v));
         let all = Attention { dv: core.dv(), ..Attention::new(core.d, q, k, Vec::new()) };
         let all = Attention { v, ..all };
-        let scaling = choose_scaling(core.encodings(), &all, score, tensor)?.with_rule(rule);
-        let quantiser = Quantiser::new(core.encodings(), scaling, &all);
+        let encodings = config.encodings();
+        let scaling = choose_scaling(encodings, &all, score, tensor)?.with_rule(rule);
+        let scaling = match config.has_scale() {
+            true => scaling.with_run_time_scale(encodings.formats, core.score_shift()),
+            false => scaling,
+        };
+        let quantiser = Quantiser::new(encodings, scaling, &all);
         let mut config = config.clone();
         config.array.core = CoreConfig { score_shift: Some(scaling.score_shift), ..core.clone() };
         let mut saturated_inputs = [0; 3];
         let states_of: Vec<Option<usize>> = jobs.iter().map(|job| job.states_of).collect();
         let (mut tensors, mut rounded) = (Vec::new(), Vec::new());
-        for FileJob { descriptor, tensors: of_job, table, .. } in jobs {
+        for FileJob { mut descriptor, tensors: of_job, table, .. } in jobs {
             let words =
                 [quantiser.queries(&of_job.q), quantiser.keys(&of_job.k), quantiser.values(&of_job.v)];
             saturated_inputs.iter_mut().zip(&words).for_each(|(sum, words)| *sum += words.saturated);
             let [q, k, v] = words.map(|rounded| rounded.words);
+            if descriptor.get("SCALE") == 0 && config.has_scale() {
+                descriptor.set("SCALE", scaling.run_time_scale()?);
+            }
             rounded.push(UnitJob { descriptor, q, k, v, table, ..UnitJob::default() });
             tensors.push(of_job);
         }
@@ -143,17 +154,28 @@ impl PreparedJobs {
         Accuracy::of(decoded, &exact, &Magnitudes::of(&self.all))
     }
 
+    /// The factor between `q . k` of a job's tensors and its scores: the scaling's, or exactly SCALE if the job has another.
+    fn score_scale(&self, job: &UnitJob) -> f64 {
+        let Scaling { q_exponent, k_exponent, score_shift, score_scale, .. } = self.scaling;
+        let scale = job.descriptor.get("SCALE");
+        match self.config.has_scale() && self.scaling.run_time_scale() != Ok(scale) {
+            true => ScaleFormat::Q16.value(scale).0 * f64::from(q_exponent + k_exponent + score_shift).exp2(),
+            false => score_scale,
+        }
+    }
+
     /// The exact result of a query of a job: over its keys, and over those of the jobs whose states it starts from.
     fn exact(&self, job: usize, place: &Place) -> Vec<f64> {
         let dv = self.config.array.core.dv();
         let chain = std::iter::successors(Some(job), |&job| self.states_of[job]);
         let (mut s, mut v) = (Vec::new(), Vec::new());
-        for (job, tensors) in chain.map(|n| (self.jobs[n].job(), &self.tensors[n])) {
+        for (unit_job, tensors) in chain.map(|n| (&self.jobs[n], &self.tensors[n])) {
+            let (job, scale) = (unit_job.job(), self.score_scale(unit_job));
             let first = (place.head / job.group) as usize * job.keys as usize;
             let keys = job.visible(place.token).map(|key| first + key as usize);
             let q = self.row_of_q(&job, tensors, place);
             for key in keys {
-                s.push(self.score(q, &tensors.k, key));
+                s.push(self.score(q, &tensors.k, key, scale));
                 v.push(&tensors.v[key * dv..][..dv]);
             }
         }
@@ -166,11 +188,11 @@ impl PreparedJobs {
         &tensors.q[row * d..][..d]
     }
 
-    fn score(&self, q: &[f32], k: &[f32], key: usize) -> f64 {
+    fn score(&self, q: &[f32], k: &[f32], key: usize, scale: f64) -> f64 {
         let core = &self.config.array.core;
         let k = &k[key * core.d..][..core.d];
         let dot: f64 = q.iter().zip(k).map(|(&q, &k)| f64::from(q) * f64::from(k)).sum();
-        let s = dot * self.scaling.score_scale;
+        let s = dot * scale;
         core.softcap.map_or(s, |cap| softcap(s, cap))
     }
 }

@@ -4,13 +4,15 @@ use super::memory::Memory;
 use super::rows::RowPacking;
 use flashd_golden::{Action, Biases, Head, Model, PartialState, QueryResult};
 use flashd_hwmodel::unit::lse::log_sum_exp;
+use flashd_spec::bits::pack;
 use flashd_spec::config::Carried;
+use flashd_spec::format::Scales;
 use flashd_spec::numerics::Numerics;
 use flashd_spec::unit::descriptor::{DESCRIPTOR_BYTES, Descriptor};
 use flashd_spec::unit::{Block, Flag, Job, Pages, Place, Rows, UnitConfig};
 use std::ops::Range;
 
-/// A job and its operands, in the words of the core's ports.
+/// A job and its operands, in the words of [`UnitConfig::words`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnitJob {
     /// Its fields.
@@ -111,7 +113,7 @@ impl UnitJob {
     /// # Panics
     /// If the operands do not fit the job.
     pub fn place(&self, config: &UnitConfig, memory: &mut Memory) {
-        let (job, words) = (self.job(), config.array.core.port_words());
+        let (job, words) = (self.job(), config.words());
         let [of_q, of_k, of_v] =
             [Carried::Query, Carried::Key, Carried::Value].map(|carried| RowPacking::of(config, carried));
         let places = |heads: u32, tokens: u32| {
@@ -187,10 +189,18 @@ impl UnitJob {
         states
     }
 
+    /// The words of the job's SCALE after each query at the array's port, if it is the queries' scale.
+    fn scale_words(&self, config: &UnitConfig) -> Vec<u64> {
+        let Scales { q: scale, .. } = config.array.core.scales();
+        let Some(format) = scale.format().filter(|_| config.has_scale()) else { return Vec::new() };
+        pack(&[self.descriptor.get("SCALE")], format.bits(), config.array.core.formats().q.width())
+    }
+
     /// The model's results, block by block, each query by itself.
     pub fn expected(&self, config: &UnitConfig) -> Vec<ExpectedJobBlock> {
         let (job, core) = (self.job(), &config.array.core);
-        let (model, words) = (Model::new(core), core.port_words());
+        let (model, words) = (Model::new(core), config.words());
+        let scale = self.scale_words(config);
         let rows = |x: &'_ [u64], words: usize, first: usize, count: usize| -> Vec<u64> {
             x[first * words..(first + count) * words].to_vec()
         };
@@ -199,7 +209,11 @@ impl UnitJob {
             let first = block.key_head as usize * keys;
             let (k, v) = (rows(&self.k, words.k, first, keys), rows(&self.v, words.v, first, keys));
             let q_row = |head: u32, token: u32| head as usize * job.queries as usize + token as usize;
-            let q = |place: &Place| rows(&self.q, words.q, q_row(place.head, place.token), 1);
+            let q = |place: &Place| {
+                let mut row = rows(&self.q, words.q, q_row(place.head, place.token), 1);
+                row.extend(&scale);
+                row
+            };
             let q: Vec<u64> = block.places.iter().flat_map(q).collect();
             let from: Vec<usize> = block.places.iter().map(|place| place.keys.start as usize).collect();
             let lengths: Vec<usize> = block.places.iter().map(|place| place.keys.end as usize).collect();

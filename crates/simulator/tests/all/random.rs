@@ -74,7 +74,7 @@ fn every_value_of_every_option_is_drawn() {
     let wide = ["bf16", "fp16", "fp32"].map(|f| json!({ "float": f }));
     let scales: Vec<Value> = [Value::Null]
         .into_iter()
-        .chain(["none", "row", "row-e8m0", "mx", "nvfp4"].map(Value::from))
+        .chain(["none", "row", "row-e8m0", "row-q16", "mx", "nvfp4"].map(Value::from))
         .collect();
     for (field, values) in [
         ("design", words::<Design>()),

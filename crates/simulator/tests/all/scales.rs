@@ -15,6 +15,7 @@ pub(crate) fn encodings() -> Vec<Encodings> {
     };
     let each = |formats: Formats, q, k, v| Encodings { formats, scales: Scales { q, k, v } };
     let (none, row, e8m0, mx, nv) = (Scale::None, Scale::Row, Scale::RowE8m0, Scale::Mx, Scale::Nvfp4);
+    let q16 = Scale::RowQ16;
     let mut all: Vec<Encodings> = Format::MX.into_iter().map(|format| one(format, mx)).collect();
     all.extend([
         one(fp4, nv),
@@ -28,6 +29,12 @@ pub(crate) fn encodings() -> Vec<Encodings> {
         each(Formats { q: Format::FP16, k: fp4, v: fp4, o: Format::FP32 }, row, nv, mx),
         each(Formats { q: Format::FP32, k: bf16, v: bf16, o: bf16 }, e8m0, row, e8m0),
         each(Formats { q: bf16, k: Format::INT4, v: Format::FP6_E3M2, o: bf16 }, none, none, none),
+        each(bf16.into(), q16, none, none),
+        each(int8.into(), q16, row, none),
+        each(Format::INT4.into(), q16, none, none),
+        each(Format::fixed(16, 8).into(), q16, none, none),
+        each(Formats { q: fp4, k: e4m3, v: e4m3, o: bf16 }, q16, mx, mx),
+        each(Formats { q: Format::FP32, k: int8, v: int8, o: bf16 }, q16, row, none),
     ]);
     all
 }
@@ -71,6 +78,10 @@ fn illegal_pairs_are_refused_by_both_names() {
     assert_eq!(refusal, "--k-scales: nvfp4 with --k-format fp8-e4m3: its blocks are of fp4-e2m1");
     let v = CoreConfig { v_scales: Some(Scale::Row), ..core(Format::FP8_E4M3) };
     assert!(refused(v).starts_with("--v-scales: row is a product with each element of v"));
+    let k = CoreConfig { k_scales: Some(Scale::RowQ16), ..core(Format::INT8) };
+    assert_eq!(refused(k), "--k-scales: row-q16 of k: only queries have it; take --q-scales row-q16");
+    let both = CoreConfig { scales: Some(Scale::RowQ16), ..core(Format::BF16) };
+    assert_eq!(refused(both), "--scales: row-q16 of k: only queries have it; take --q-scales row-q16");
     let paper = CoreConfig { datapath: FlashDVariant::Paper.into(), scales: mx, ..core(Format::FP8_E4M3) };
     assert!(refused(paper).starts_with("--scales"));
     let o = core(Format::FP4_E2M1).with_formats(Formats { o: Format::FP4_E2M1, ..Format::FP4_E2M1.into() });

@@ -8,7 +8,7 @@ use flashd_simulator::unit::{
     UnitJob, UnitRun, run, run_against,
 };
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Values};
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Scale};
 use flashd_spec::unit::codes::{READ_DECERR, READ_SLVERR, WRITE_DECERR, WRITE_SLVERR};
 use flashd_spec::unit::descriptor::Descriptor;
 use flashd_spec::unit::{Flag, Job, UnitConfig};
@@ -25,6 +25,7 @@ pub(super) fn units() -> Vec<UnitConfig> {
     };
     let all = |unit: UnitConfig| UnitConfig { values: Values::All, ..unit };
     let partial = |core: CoreConfig| CoreConfig { partial: true, ..core };
+    let scaled = |core| CoreConfig { q_scales: Some(Scale::RowQ16), ..core };
     vec![
         unit(core(Design::FlashD, 4, Format::BF16, true), 2, 64),
         unit(core(Design::Fa2, 8, Format::BF16, true), 3, 128),
@@ -39,6 +40,8 @@ pub(super) fn units() -> Vec<UnitConfig> {
         unit(partial(core(Design::FlashD, 8, Format::BF16, true)), 2, 64),
         all(unit(CoreConfig { bias: true, ..partial(core(Design::Fa2, 8, Format::BF16, true)) }, 3, 128)),
         unit(partial(core(Design::Fa2, 4, Format::INT8, true)), 2, 512),
+        unit(scaled(core(Design::FlashD, 8, Format::fixed(16, 8), true)), 3, 64),
+        all(unit(scaled(core(Design::Fa2, 6, Format::INT8, true)), 4, 128)),
     ]
 }
 
@@ -58,7 +61,7 @@ fn random_jobs(config: &UnitConfig, seed: u64, beats: u64) -> u64 {
 
 #[test]
 fn random_jobs_of_10_000_beats() {
-    let beats: u64 = units().iter().zip(1..).map(|(unit, seed)| random_jobs(unit, seed, 1200)).sum();
+    let beats: u64 = units().iter().zip(1..).map(|(unit, seed)| random_jobs(unit, seed, 1000)).sum();
     assert!(beats >= 10_000);
 }
 
@@ -67,7 +70,7 @@ fn random_jobs_of_10_000_beats() {
 fn random_jobs_of_1_000_000_beats() {
     let seeds = std::env::var("FLASHD_SEED").map_or(100, |seed| seed.parse().unwrap());
     for (unit, seed) in units().iter().zip(seeds..) {
-        random_jobs(unit, seed, 1_000_000 / 9 + 1);
+        random_jobs(unit, seed, 1_000_000 / 11 + 1);
     }
 }
 
@@ -97,7 +100,7 @@ pub(super) fn job(config: &UnitConfig, fields: &[(&str, u64)], flags: &[Flag], s
     let mut words = |format: Format, count: usize| -> Vec<u64> {
         (0..count).map(|_| round_to(format, rng.random_range(-1.0..1.0))).collect()
     };
-    let (formats, of) = (core.formats(), core.port_words());
+    let (formats, of) = (core.formats(), config.words());
     let queries = (job.queries * job.query_heads()) as usize;
     let keys = (job.keys * job.key_heads) as usize;
     let table = job.pages.map_or(Vec::new(), |pages| {

@@ -176,6 +176,9 @@ impl CoreConfig {
                 };
                 format!("{scale_word} with --{operand}-format {format}: its blocks are of {takes}")
             })?;
+            require(operand == "q" || scale != Scale::RowQ16, field, || {
+                format!("row-q16 of {operand}: only queries have it; take --q-scales row-q16")
+            })?;
             require(operand != "v" || scale != Scale::Row, field, || {
                 "row is a product with each element of v: take row-e8m0, or a scale a channel, which the host has".into()
             })?;

@@ -87,6 +87,10 @@ impl WordOption for Scale {
             ),
             (Scale::Row, "A bf16 number a vector, behind its elements on the port; not of values"),
             (Scale::RowE8m0, "A power of two a vector, E8M0"),
+            (
+                Scale::RowQ16,
+                "A number of 16 bits a query, Q0.16, 0 being 1; in an attention unit the job's SCALE",
+            ),
             (Scale::Mx, "OCP MX: a power of two, E8M0, for each 32 elements of fp8, fp6, fp4 or int8"),
             (Scale::Nvfp4, "NVFP4: an e4m3 number for each 16 elements of fp4-e2m1"),
         ]

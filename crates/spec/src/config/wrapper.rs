@@ -36,6 +36,13 @@ pub struct StreamWords {
     pub room: u32,
 }
 
+impl StreamWords {
+    /// Bits of all words on the stream.
+    pub fn total(&self) -> u32 {
+        self.count as u32 * self.room
+    }
+}
+
 /// Which values the master sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -147,7 +154,7 @@ impl WrapperConfig {
 
     /// Bits of a vector on its stream.
     pub fn bits(&self, carried: Carried) -> u32 {
-        self.words(carried).iter().map(|words| words.count as u32 * words.room).sum()
+        self.words(carried).iter().map(StreamWords::total).sum()
     }
 
     /// Beats of a vector on its stream. If the vector does not fill the last beat, its upper bits are ignored on input and 0 in results.

@@ -130,10 +130,10 @@ impl Encodings {
         integers && short && any && ![q, k].into_iter().any(Scale::is_of_blocks)
     }
 
-    /// Set if the significands of bf16 scales multiply the natural score: a row scale where the dot product is not exact.
+    /// Set if the significands of scales multiply the natural score: a scale that has one where the dot product is not exact.
     pub fn has_significands(&self) -> bool {
         let Scales { q, k, .. } = self.scales;
-        !self.is_exact() && [q, k].contains(&Scale::Row)
+        !self.is_exact() && [q, k].into_iter().any(Scale::has_significand)
     }
 
     /// Formats of a core's operands: elements with the powers of two of their scales, and the result. If the dot product is exact, q and k stay integers.

@@ -14,6 +14,8 @@ pub enum Scale {
     Row,
     /// A power of two for each vector, E8M0.
     RowE8m0,
+    /// Queries only: a number of at most 1 for each query, Q0.16. An attention unit gives all queries of a job the job's SCALE.
+    RowQ16,
     /// OCP Microscaling: a power of two, E8M0, for each block of 32 elements.
     #[serde(alias = "mxfp8", alias = "mxfp6", alias = "mxfp4", alias = "mxint8", alias = "ocp-mx")]
     Mx,
@@ -31,6 +33,8 @@ pub enum ScaleFormat {
     E8m0,
     /// OCP e4m3 with subnormals. A negative number or NaN counts as zero and marks the query invalid; -0 is zero.
     E4m3,
+    /// Q0.16: `bits / 2^16`, where 0 encodes 1. Every encoding is a positive number.
+    Q16,
 }
 
 impl ScaleFormat {
@@ -40,31 +44,50 @@ impl ScaleFormat {
     /// Width in bits.
     pub const fn bits(self) -> u32 {
         match self {
-            ScaleFormat::Bf16 => 16,
+            ScaleFormat::Bf16 | ScaleFormat::Q16 => 16,
             ScaleFormat::E8m0 | ScaleFormat::E4m3 => 8,
         }
     }
 
-    /// Its float format; `None` for E8M0, which is an exponent alone.
+    /// Its float format; `None` for E8M0, which is an exponent alone, and Q0.16, which has none.
     pub const fn float(self) -> Option<Format> {
         match self {
             ScaleFormat::Bf16 => Some(Format::BF16),
-            ScaleFormat::E8m0 => None,
+            ScaleFormat::E8m0 | ScaleFormat::Q16 => None,
             ScaleFormat::E4m3 => Some(Format::FP8_E4M3),
         }
     }
 
     /// The encoding of 1.
     pub const fn one(self) -> u64 {
-        match self.float() {
-            Some(format) => format.one(),
-            None => Self::E8M0_BIAS as u64,
+        match self {
+            ScaleFormat::Bf16 => Format::BF16.one(),
+            ScaleFormat::E8m0 => Self::E8M0_BIAS as u64,
+            ScaleFormat::E4m3 => Format::FP8_E4M3.one(),
+            ScaleFormat::Q16 => 0,
+        }
+    }
+
+    /// Set if some encodings are zero or make a query invalid.
+    pub fn has_flaws(self) -> bool {
+        self != ScaleFormat::Q16
+    }
+
+    /// Fraction bits of the significand that multiplies a whole sum; a power of two has as many as bf16.
+    pub const fn fraction_bits(self) -> u32 {
+        match self {
+            ScaleFormat::Q16 => self.bits() - 1,
+            _ => Format::BF16.fraction_bits,
         }
     }
 
     /// The number that a core computes with, and whether the encoding is invalid as a scale.
     pub fn value(self, bits: u64) -> (f64, bool) {
         match self.float() {
+            None if self == ScaleFormat::Q16 => {
+                let one = 1u64 << self.bits();
+                (if bits == 0 { 1.0 } else { bits as f64 / one as f64 }, false)
+            }
             None if bits == ones(self.bits()) => (0.0, true),
             None => (f64::from(bits as i32 - Self::E8M0_BIAS).exp2(), false),
             Some(format) => {
@@ -86,6 +109,7 @@ impl Scale {
             Scale::None => "none",
             Scale::Row => "row",
             Scale::RowE8m0 => "row-e8m0",
+            Scale::RowQ16 => "row-q16",
             Scale::Mx => "mx",
             Scale::Nvfp4 => "nvfp4",
         }
@@ -96,6 +120,7 @@ impl Scale {
         match self {
             Scale::None => None,
             Scale::Row => Some(ScaleFormat::Bf16),
+            Scale::RowQ16 => Some(ScaleFormat::Q16),
             Scale::RowE8m0 | Scale::Mx => Some(ScaleFormat::E8m0),
             Scale::Nvfp4 => Some(ScaleFormat::E4m3),
         }
@@ -104,7 +129,7 @@ impl Scale {
     /// Elements per block that share a scale; `None` if there are no blocks.
     pub const fn block(self) -> Option<usize> {
         match self {
-            Scale::None | Scale::Row | Scale::RowE8m0 => None,
+            Scale::None | Scale::Row | Scale::RowE8m0 | Scale::RowQ16 => None,
             Scale::Mx => Some(32),
             Scale::Nvfp4 => Some(16),
         }
@@ -132,10 +157,15 @@ impl Scale {
         self.block().is_some()
     }
 
+    /// Set if the scale's significand multiplies the whole score, and only its power of two the elements.
+    pub const fn has_significand(self) -> bool {
+        matches!(self, Scale::Row | Scale::RowQ16)
+    }
+
     /// Set if blocks of these elements can have this scale; always set without blocks.
     pub fn takes(self, element: Format) -> bool {
         match self {
-            Scale::None | Scale::Row | Scale::RowE8m0 => true,
+            Scale::None | Scale::Row | Scale::RowE8m0 | Scale::RowQ16 => true,
             Scale::Mx => Format::MX.contains(&element),
             Scale::Nvfp4 => element == Format::FP4_E2M1,
         }
@@ -146,7 +176,7 @@ impl Scale {
         if self == Scale::Mx && element.is_integer() { -(element.fraction_bits as i32) } else { 0 }
     }
 
-    /// Format of a scaled element: a float that holds exactly every product of an element with its scale. Of a bf16 scale only the power of two is multiplied
+    /// Format of a scaled element: a float that holds exactly every product of an element with its scale. Of a scale with a significand only the power of two is multiplied
     /// here; its significand multiplies the whole sum.
     pub fn product(self, element: Format) -> Format {
         let Some(scale) = self.format() else { return element };
@@ -159,6 +189,7 @@ impl Scale {
         let (scale_low, scale_high, places) = match scale {
             ScaleFormat::E8m0 => (-ScaleFormat::E8M0_BIAS, ScaleFormat::E8M0_BIAS, 0),
             ScaleFormat::Bf16 => (Format::BF16.min_exponent(), Format::BF16.bias, 0),
+            ScaleFormat::Q16 => (-(scale.bits() as i32), 0, 0),
             // The product of two significands has the sum of their lengths and may carry into the next octave.
             ScaleFormat::E4m3 => {
                 let (low, high) = ends(Format::FP8_E4M3);
@@ -197,5 +228,28 @@ impl Scales {
     /// The scales with the letters of their operands.
     pub fn by_operand(&self) -> [(&'static str, Scale); 3] {
         [("q", self.q), ("k", self.k), ("v", self.v)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn q16_is_a_fraction_and_zero_is_one() {
+        let scale = ScaleFormat::Q16;
+        assert_eq!((scale.value(0), scale.value(scale.one())), ((1.0, false), (1.0, false)));
+        for bits in 1..1u64 << 16 {
+            assert_eq!(scale.value(bits), (bits as f64 / 65536.0, false), "{bits:#x}");
+        }
+        // A product with any of them is a number of the elements' product format.
+        for format in [Format::BF16, Format::FP8_E4M3, Format::INT8, Format::fixed(16, 8)] {
+            let product = Scale::RowQ16.product(format);
+            let ends = [format.min_positive(), format.max_finite()].map(|bits| format.value(bits));
+            for end in [ends[0] / 65536.0, ends[1]] {
+                let (low, high) = (product.min_positive(), product.max_finite());
+                assert!((product.value(low)..=product.value(high)).contains(&end), "{format} {end}");
+            }
+        }
     }
 }

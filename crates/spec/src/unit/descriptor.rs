@@ -27,7 +27,12 @@ const fn field(name: &'static str, offset: u32, bits: u32, meaning: &'static str
 /// All fields, by place. The other bytes are zero.
 pub const FIELDS: [DescriptorField; 34] = [
     field("FLAGS", 0x00, 16, "what the job has, see the flags"),
-    field("SCALE", 0x04, 16, "the scores' factor, Q0.16: that of the core, or 0"),
+    field(
+        "SCALE",
+        0x04,
+        16,
+        "the scores' factor, Q0.16: any with FEATURES.SCALE, 0 is 1; else that of the core, or 0",
+    ),
     field("QUERIES", 0x08, 32, "tokens with queries"),
     field("KEYS", 0x0c, 32, "tokens with keys, of which queries see at most all"),
     field("GROUP", 0x10, 16, "heads of queries that share a head of keys, at least 1"),

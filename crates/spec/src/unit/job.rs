@@ -76,7 +76,7 @@ pub struct Job {
     pub o: Rows,
     /// Keys and values in pages.
     pub pages: Option<Pages>,
-    /// The factor of scores in units of 2^-16; 0: the factor of the core.
+    /// The factor of scores in units of 2^-16. 0: the factor of the core, which is 1 in units of [`UnitConfig::has_scale`].
     pub scale: u32,
     /// Where log-sum-exps go.
     pub lse: Option<Rows>,
@@ -212,7 +212,7 @@ impl Job {
         let stride = of_queries.into_iter().any(|rows| short(rows, self.queries))
             || of_keys.into_iter().any(|rows| short(rows, self.keys));
         refuse(stride, JobError::Stride)?;
-        let scaled = self.scale != 0 && Some(self.scale) != config.scale();
+        let scaled = self.scale != 0 && !config.has_scale() && Some(self.scale) != config.scale();
         refuse(unsupported || scaled || (self.causal.is_some() && !core.masks), JobError::Unsupported)?;
         let table = self.pages.map(|pages| pages.table);
         let misplaced = table.is_some_and(|table| !table.is_multiple_of(4));
@@ -248,7 +248,7 @@ impl Job {
 mod tests {
     use super::*;
     use crate::config::{ArrayConfig, CoreConfig, Design};
-    use crate::format::Format;
+    use crate::format::{Format, Scale};
     use std::collections::HashMap;
 
     fn job() -> Job {
@@ -361,6 +361,13 @@ mod tests {
         for (job, error) in refused {
             assert_eq!(job.check(&config), Err(error), "{job:?}");
         }
+        // A core whose queries take SCALE.
+        let core = CoreConfig { q_scales: Some(Scale::RowQ16), ..config.array.core.clone() };
+        let scaled = UnitConfig { array: ArrayConfig::new(core, 4), ..config.clone() };
+        for scale in [0, 1, 0x1234, 0xffff] {
+            assert_eq!(Job { scale, ..job() }.check(&scaled), Ok(()));
+        }
+        assert_eq!(scaled.row_bytes(Carried::Query), config.row_bytes(Carried::Query));
         // A row without a successor has no stride.
         assert_eq!(Job { queries: 1, q: Rows { row: 0, ..job().q }, ..job() }.check(&config), Ok(()));
     }

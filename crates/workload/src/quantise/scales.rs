@@ -1,7 +1,7 @@
 //! The scales of vectors and of blocks, which the core gets.
 
 use super::round::{FormatRounding, floor_log2, round_to, scale_by_power_of_two};
-use flashd_spec::bits::{pack, packed};
+use flashd_spec::bits::{ones, pack, packed};
 use flashd_spec::format::{Format, Scale, ScaleFormat, Subnormals};
 use serde::{Deserialize, Serialize};
 
@@ -97,6 +97,11 @@ impl RowEncoding {
                 let ratio = m / self.most();
                 // Of numbers so small that no scale is: one.
                 if ratio > 0.0 { bf16_not_below(ratio) } else { format.one() }
+            }
+            // At most 1, beyond which elements saturate, or a wide format has them as they are.
+            ScaleFormat::Q16 => {
+                let one = f64::from(1u32 << format.bits());
+                (m / self.most() * one).ceil().clamp(1.0, one) as u64 & ones(format.bits())
             }
             ScaleFormat::E8m0 => {
                 let exponent = self.rule.exponent(m, self.most(), self.format.fraction_bits);

@@ -74,6 +74,19 @@ pub enum ScalingError {
         /// The shift that it needs.
         shift: i32,
     },
+    /// The factor of a unit's scores is beyond its Q0.16 numbers.
+    #[error(
+        "score scale {} is SCALE = {} with score_shift {shift}; SCALE goes from 1 to 65536, as 0",
+        short(*.scale), short(*.units)
+    )]
+    ScaleOutOfRange {
+        /// The score scale.
+        scale: f64,
+        /// What SCALE would be.
+        units: f64,
+        /// The shift of the core.
+        shift: i32,
+    },
 }
 
 /// The factors of a [`Scaling`] on elements, ready for many of them.
@@ -104,6 +117,9 @@ impl Factors {
         self.v_exponent.times(v.into())
     }
 }
+
+/// Units of Q0.16 in 1.
+const ONE_Q16: f64 = 65536.0;
 
 /// What `score_shift` may be in a core.
 const SHIFT_RANGE: std::ops::RangeInclusive<i32> = SCORE_SHIFT_RANGE.0..=SCORE_SHIFT_RANGE.1;
@@ -167,6 +183,42 @@ impl Scaling {
         Scaling { rule, ..self }
     }
 
+    /// The same for a core whose scores are `q . k scale / 2^16 * 2^score_shift`, with `scale` chosen at run time: nothing is folded into Q. Operands
+    /// that are floats keep so small exponents that `scale` keeps 12 bits.
+    #[must_use]
+    pub fn with_run_time_scale(self, formats: Formats, score_shift: i32) -> Scaling {
+        let scaling = Scaling { score_shift, q_factor: 1.0, ..self };
+        let excess = (ONE_Q16 / 16.0 / scaling.q16()).log2().ceil() as i32;
+        let floats = !formats.q.is_integer() && !formats.k.is_integer();
+        let excess = if floats { excess.clamp(0, (self.q_exponent + self.k_exponent).max(0)) } else { 0 };
+        Scaling {
+            q_exponent: self.q_exponent - excess / 2,
+            k_exponent: self.k_exponent - (excess - excess / 2),
+            ..scaling
+        }
+    }
+
+    /// The factor at run time in units of 2^-16, not rounded.
+    fn q16(&self) -> f64 {
+        let exponent = self.q_exponent + self.k_exponent + self.score_shift;
+        scale_by_power_of_two(self.score_scale, -exponent) * ONE_Q16
+    }
+
+    /// The Q0.16 encoding, 0 being 1, of the factor that [`Scaling::with_run_time_scale`] leaves to the run, to nearest.
+    ///
+    /// # Errors
+    /// If it is beyond Q0.16.
+    pub fn run_time_scale(&self) -> Result<u64, ScalingError> {
+        let units = self.q16();
+        match units.round() {
+            ONE_Q16 => Ok(0),
+            rounded @ 1.0..ONE_Q16 => Ok(rounded as u64),
+            _ => {
+                Err(ScalingError::ScaleOutOfRange { scale: self.score_scale, units, shift: self.score_shift })
+            }
+        }
+    }
+
     /// Whether a core can be configured with the shift.
     pub(crate) fn is_valid(&self) -> bool {
         SHIFT_RANGE.contains(&self.score_shift)
@@ -198,7 +250,10 @@ impl Scaling {
 pub(super) fn range_of(format: Format, scale: Scale) -> Option<f64> {
     let largest = |format: Format| format.value(format.max_finite());
     match scale {
-        Scale::None => (is_narrow(format) && !format.is_fixed_point()).then(|| largest(format)),
+        // A Q0.16 scale is at most 1.
+        Scale::None | Scale::RowQ16 => {
+            (is_narrow(format) && !format.is_fixed_point()).then(|| largest(format))
+        }
         Scale::Row | Scale::RowE8m0 | Scale::Mx => None,
         Scale::Nvfp4 => Some(largest(format) * largest(Format::FP8_E4M3)),
     }

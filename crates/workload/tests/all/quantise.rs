@@ -1,11 +1,11 @@
 //! Scaling and rounding of whole heads.
 
 use flashd_spec::config::default_score_shift;
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Scale, ScaleFormat};
 use flashd_workload::synthetic::attention_like;
 use flashd_workload::{
-    Attention, Quantised, Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, quantise,
-    round_value, v_candidates,
+    Attention, Quantised, RowEncoding, Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling,
+    quantise, round_value, v_candidates,
 };
 
 fn choose(format: Format, head: &Attention, tensor: TensorScale) -> Scaling {
@@ -39,6 +39,57 @@ fn mean_error(head: &Attention, scaling: Scaling, format: Format) -> f64 {
         }
     }
     sum / f64::from(count)
+}
+
+/// A run-time scale has the factor and the powers of two of Q and K, and floats give up such as leave it few bits.
+#[test]
+fn a_scale_at_run_time_has_the_whole_factor() {
+    let scaling = |score, d| Scaling::unscaled(score, d).unwrap();
+    let of = |s: Scaling, format: Format, shift| s.with_run_time_scale(format.into(), shift);
+    for (score, d, shift, units) in [
+        (ScoreScale::Auto, 64, 0, Some(0x2000)),
+        (ScoreScale::Auto, 48, 0, Some(9459)),
+        (ScoreScale::Auto, 64, -3, Some(0)),
+        (ScoreScale::None, 64, 0, Some(0)),
+        (ScoreScale::None, 64, 2, Some(0x4000)),
+        (ScoreScale::Value(4.0), 64, 0, None),
+        (ScoreScale::Value(1e-6), 64, 0, None),
+    ] {
+        let scaling = of(scaling(score, d), Format::BF16, shift);
+        assert_eq!((scaling.q_factor, scaling.score_shift), (1.0, shift));
+        assert_eq!(scaling.run_time_scale().ok(), units, "{score:?} {d} {shift}");
+    }
+    let exponents = |s: Scaling| (s.q_exponent, s.k_exponent);
+    let scaled = scaling(ScoreScale::Auto, 64).with_exponents(5, 6);
+    let [int8, fp8] = [Format::INT8, Format::FP8_E4M3].map(|format| of(scaled, format, 0));
+    assert_eq!((exponents(int8), int8.run_time_scale()), ((5, 6), Ok(4)));
+    assert_eq!((exponents(fp8), fp8.run_time_scale()), ((0, 1), Ok(0x1000)));
+    assert_eq!(exponents(of(scaled, Format::FP8_E4M3, -10)), (5, 6));
+}
+
+/// A Q0.16 scale is the smallest with which nothing saturates, and at most 1.
+#[test]
+fn q16_scales_cover_the_largest_element() {
+    let scale = Scale::RowQ16;
+    for format in [Format::INT8, Format::FP8_E4M3, Format::fixed(16, 8), Format::BF16] {
+        let encoding = RowEncoding { format, scale, rule: Default::default() };
+        let most = if format == Format::BF16 { 1.0 } else { format.value(format.max_finite()) };
+        for m in [1e-9, 1e-5, 0.01, 0.3, 0.9999, 1.0, 2.0, 500.0] {
+            let row = [m * most, -0.25 * m * most, 0.0];
+            let (words, saturated) = encoding.encode(&row);
+            let bits = flashd_spec::bits::packed(&words[3..], format.width(), 16, 0);
+            let (value, _) = ScaleFormat::Q16.value(bits);
+            assert!(
+                value >= m.min(1.0) && (value - m.min(1.0)) * 65536.0 < 1.0 + 1e-6,
+                "{format} {m}: {value}"
+            );
+            assert_eq!(saturated, usize::from(m > 1.0 && format != Format::BF16), "{format} {m}");
+            if m >= 0.01 && m <= 1.0 {
+                let decoded = encoding.decode(3, &words);
+                assert!((decoded[0] / row[0] - 1.0).abs() < 0.07, "{format} {m}: {decoded:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -186,12 +186,12 @@ fn check_mixed(seed: u64, rounds: u64) {
         };
         config = config.with_formats(formats);
         let mut any = |format: Format| {
-            let all = [Scale::None, Scale::Row, Scale::RowE8m0, Scale::Mx, Scale::Nvfp4];
+            let all = [Scale::None, Scale::Row, Scale::RowE8m0, Scale::RowQ16, Scale::Mx, Scale::Nvfp4];
             let all: Vec<Scale> = all.into_iter().filter(|scale| scale.takes(format)).collect();
             (rng.random_range(0..3) > 0).then(|| all[rng.random_range(0..all.len())])
         };
-        let (q_scales, k_scales) = (any(formats.q), any(formats.k));
-        let v_scales = any(formats.v).filter(|scale| *scale != Scale::Row);
+        let (q_scales, k_scales) = (any(formats.q), any(formats.k).filter(|scale| *scale != Scale::RowQ16));
+        let v_scales = any(formats.v).filter(|scale| !scale.has_significand());
         config = CoreConfig { q_scales, k_scales, v_scales, ..config };
         config.d = [2, 5, 16, 35][rng.random_range(0..4)];
         config.dv = Some([2, 3, 17][rng.random_range(0..3)]).filter(|dv| *dv != config.d);

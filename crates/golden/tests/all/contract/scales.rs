@@ -37,7 +37,7 @@ impl Operand {
     fn shape(self) -> (u32, usize) {
         match self.scale {
             Scale::None => (0, self.d),
-            Scale::Row => (16, self.d),
+            Scale::Row | Scale::RowQ16 => (16, self.d),
             Scale::RowE8m0 => (8, self.d),
             Scale::Mx => (8, 32),
             Scale::Nvfp4 => (8, 16),
@@ -56,6 +56,8 @@ impl Operand {
                 [0, 1, 0x7f, 0x80, 0x7f7f, 0x7f80, 0x7fff, 0x8000, 0xbf80][rng.random_range(0..9)]
             }
             (Scale::Row, _) => rng.random_range(0x3a00..0x3f00),
+            (Scale::RowQ16, 1) => [0, 1, 2, 0x2000, 0x7fff, 0x8000, 0xffff][rng.random_range(0..7)],
+            (Scale::RowQ16, _) => (rng.random::<u128>() & 0xffff) >> rng.random_range(0..16),
             (Scale::Nvfp4, 0) => rng.random::<u128>() & 0xff,
             (Scale::Nvfp4, 1) => [0, 1, 7, 8, 0x7e, 0x7f, 0x80, 0x81, 0xff][rng.random_range(0..9)],
             (Scale::Nvfp4, _) => rng.random_range(0x20..0x48),
@@ -94,6 +96,13 @@ impl Operand {
                 let significand = if bad || field == 0 { 0 } else { 128 + x % 128 };
                 Number { significand, exponent: field as i32 - 134, bad }
             }
+            // The leading one at bit 15; 0 is 2^16.
+            Scale::RowQ16 => {
+                let x = if x == 0 { 1 << 16 } else { x };
+                let places = x.ilog2() as i32 - 15;
+                let significand = if places > 0 { x >> 1 } else { x << -places };
+                Number { significand, exponent: places - 16, bad: false }
+            }
             Scale::RowE8m0 | Scale::Mx => {
                 let bad = x == 255;
                 Number { significand: i128::from(!bad), exponent: x as i32 - 127, bad }
@@ -123,6 +132,7 @@ impl Operand {
             let (by, scale) = match self.scale {
                 // The power of two of 1.f.
                 Scale::Row => (i128::from(significand > 0), scale + 7),
+                Scale::RowQ16 => (1, scale + 15),
                 Scale::Mx if self.format.is_integer() => (significand, scale - 6),
                 _ => (significand, scale),
             };
@@ -148,21 +158,25 @@ impl Scalar<'_> {
     /// them.
     fn multiplier(&self, q: &[u64], k: &[u64]) -> (i128, i32) {
         let [of_q, of_k, _] = operands(self.config);
-        // Seven fraction bits for each scale, also for a power of two.
+        // Fifteen fraction bits for each scale, also for a power of two.
         let part = |operand: Operand, row: &[u64]| match operand.scale {
             Scale::Row => {
+                let Number { significand, exponent, .. } = operand.number(row, 0);
+                (significand << 8, exponent - 8)
+            }
+            Scale::RowQ16 => {
                 let Number { significand, exponent, .. } = operand.number(row, 0);
                 (significand, exponent)
             }
             Scale::RowE8m0 if self.n.is_exact() => {
                 let Number { significand, exponent, .. } = operand.number(row, 0);
-                (significand * 128, exponent - 7)
+                (significand << 15, exponent - 15)
             }
-            _ => (128, -7),
+            _ => (1 << 15, -15),
         };
         let ((mq, eq), (mk, ek)) = (part(of_q, q), part(of_k, k));
-        // At most 34 bits, of which the lowest 10 are rounded away.
-        (round_half_up(mq * mk * i128::from(LOG2E), 10), 10 - LOG2E_FRACTION as i32 + eq + ek)
+        // At most 50 bits, of which the lowest 26 are rounded away.
+        (round_half_up(mq * mk * i128::from(LOG2E), 26), 26 - LOG2E_FRACTION as i32 + eq + ek)
     }
 
     /// The score of integers: the exact dot product times the multiplier of 24 bits, rounded once.
@@ -182,8 +196,8 @@ impl Scalar<'_> {
     pub(super) fn multiplied_score(&self, natural: i128, q: &[u64], k: &[u64]) -> (i128, bool) {
         let (multiplier, _) = self.multiplier(q, k);
         let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
-        // Fraction bits: seven of each significand and log2(e)'s, minus the 10 that are rounded away.
-        let places = (14 + LOG2E_FRACTION - 10 + self.n.natural_fraction() - self.score_fraction()) as i32;
+        // Fraction bits: 15 of each significand and log2(e)'s, minus the 26 that are rounded away.
+        let places = (30 + LOG2E_FRACTION - 26 + self.n.natural_fraction() - self.score_fraction()) as i32;
         within(round_half_up(natural * multiplier, places), limit)
     }
 }

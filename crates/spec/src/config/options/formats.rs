@@ -27,6 +27,7 @@ fn scale_suffix(operand: &str, scale: Scale) -> String {
         Scale::None => "noscale",
         Scale::Row => "rowscale",
         Scale::RowE8m0 => "rowe8m0",
+        Scale::RowQ16 => "rowq16",
         Scale::Mx => "mx",
         Scale::Nvfp4 => "nv",
     };
@@ -117,6 +118,8 @@ pub(super) static SCALES: CoreOption = CoreOption {
 pub(super) static Q_SCALES: CoreOption = CoreOption {
     field: "q_scales",
     help: "What queries are multiplied by",
+    why: "row-q16 is for queries alone: a number of 16 bits, bits / 65,536, and 0 is 1. An attention unit takes it from SCALE, for all queries of a \
+    job, so that the host sets the scores' factor at run time.",
     suffix: |c| Some(scale_suffix("q", c.scales().q)),
     access: access::<Scale>(|c| json(c.q_scales), |c| json(c.scales().q), |c, v| set(&mut c.q_scales, v)),
     ..SCALES_ROW

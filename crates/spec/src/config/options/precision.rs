@@ -116,7 +116,7 @@ pub(super) static SCORE_SHIFT: CoreOption = CoreOption {
     help: "The core's score is q . k * 2^N",
     why: "The shift is exact: N = -floor(log2(d) / 2). What remains of 1/sqrt(d) the host folds into q. \
     simulate sets it from --scale and the data.",
-    default: "the power of two in 1/sqrt(d)",
+    default: "the power of two in 1/sqrt(d); 0 with --q-scales row-q16",
     range: Range::Between(SCORE_SHIFT_RANGE.0 as i64, SCORE_SHIFT_RANGE.1 as i64),
     suffix: |c| {
         let shift = c.score_shift();
