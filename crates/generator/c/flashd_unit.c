@@ -111,8 +111,9 @@ void flashd_unit_link(struct flashd_unit_descriptor *job, uint64_t next)
     job->next = next;
 }
 
-/* Reads STATUS, records an error, and clears DONE and ERROR. */
-static uint32_t collect(struct flashd_unit *unit)
+/* Reads STATUS, records an error, and clears DONE and ERROR. Clearing DONE takes the interrupt of a job that ends between the read and
+ * the clear, so that while a chain runs only the handler does it, and calls `ended` later than that. */
+static uint32_t collect(struct flashd_unit *unit, int handler)
 {
     uint32_t status = get(unit, FLASHD_UNIT_STATUS);
     uint32_t ends = status & (FLASHD_UNIT_STATUS_DONE | FLASHD_UNIT_STATUS_ERROR);
@@ -120,7 +121,7 @@ static uint32_t collect(struct flashd_unit *unit)
         unit->error.code = field(status, FLASHD_UNIT_STATUS_CODE);
         unit->error.fault = get(unit, FLASHD_UNIT_FAULT_LO) | (uint64_t)get(unit, FLASHD_UNIT_FAULT_HI) << 32;
     }
-    if (ends)
+    if (ends && (handler || !(status & FLASHD_UNIT_STATUS_BUSY)))
         put(unit, FLASHD_UNIT_STATUS, ends);
     return status;
 }
@@ -134,7 +135,7 @@ static void command(const struct flashd_unit *unit, uint32_t bits)
 /* Forgets the last job; the unit must not be busy. */
 static enum flashd_unit_result begin(struct flashd_unit *unit)
 {
-    if (collect(unit) & FLASHD_UNIT_STATUS_BUSY)
+    if (collect(unit, 0) & FLASHD_UNIT_STATUS_BUSY)
         return FLASHD_UNIT_RUNS;
     unit->error.code = 0;
     unit->error.fault = 0;
@@ -177,7 +178,7 @@ enum flashd_unit_result flashd_unit_submit(struct flashd_unit *unit, uint64_t ad
 
 enum flashd_unit_result flashd_unit_poll(struct flashd_unit *unit)
 {
-    if (collect(unit) & FLASHD_UNIT_STATUS_BUSY)
+    if (collect(unit, 0) & FLASHD_UNIT_STATUS_BUSY)
         return FLASHD_UNIT_RUNS;
     return unit->error.code ? FLASHD_UNIT_FAILED : FLASHD_UNIT_OK;
 }
@@ -202,7 +203,7 @@ void flashd_unit_on_end(struct flashd_unit *unit, void (*ended)(struct flashd_un
 
 void flashd_unit_interrupt(struct flashd_unit *unit)
 {
-    if ((collect(unit) & FLASHD_UNIT_STATUS_INTERRUPT) && unit->ended)
+    if ((collect(unit, 1) & FLASHD_UNIT_STATUS_INTERRUPT) && unit->ended)
         unit->ended(unit, unit->context);
 }
 

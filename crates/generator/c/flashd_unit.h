@@ -104,8 +104,8 @@ enum flashd_unit_result flashd_unit_poll(struct flashd_unit *unit);
 /* Reads STATUS until the job or chain has ended, at most `reads` times; 0: without limit. */
 enum flashd_unit_result flashd_unit_wait(struct flashd_unit *unit, uint32_t reads);
 
-/* Calls `ended` when a job with FLASHD_UNIT_FLAG_INTERRUPT or one started by registers has ended, and after errors. A null `ended`
- * turns the interrupt off. */
+/* Calls `ended` when a job with FLASHD_UNIT_FLAG_INTERRUPT, the last of a chain or one started by registers has ended, and after errors;
+ * one call may stand for several of them, flashd_unit_poll says whether others run. A null `ended` turns the interrupt off. */
 void flashd_unit_on_end(struct flashd_unit *unit, void (*ended)(struct flashd_unit *unit, void *context), void *context);
 
 /* The handler of the interrupt: lowers it and calls `ended`. */

@@ -150,6 +150,15 @@ static void a_chain_with_interrupts(struct flashd_unit *unit)
     flashd_unit_interrupt(unit);
     CHECK(calls == 1 && words[FLASHD_UNIT_STATUS / 4] == 0);
     CHECK(flashd_unit_poll(unit) == FLASHD_UNIT_OK);
+    /* While a chain runs a poll leaves DONE to the handler. */
+    ends(9, FLASHD_UNIT_STATUS_DONE | FLASHD_UNIT_STATUS_INTERRUPT);
+    CHECK(flashd_unit_submit(unit, address) == FLASHD_UNIT_OK);
+    words[FLASHD_UNIT_STATUS / 4] |= end_status;
+    CHECK(flashd_unit_poll(unit) == FLASHD_UNIT_RUNS && calls == 1);
+    CHECK(words[FLASHD_UNIT_STATUS / 4] == (FLASHD_UNIT_STATUS_BUSY | end_status));
+    flashd_unit_interrupt(unit);
+    CHECK(calls == 2 && words[FLASHD_UNIT_STATUS / 4] == FLASHD_UNIT_STATUS_BUSY);
+    CHECK(flashd_unit_wait(unit, 0) == FLASHD_UNIT_OK && words[FLASHD_UNIT_STATUS / 4] == 0);
     flashd_unit_on_end(unit, NULL, NULL);
     CHECK(words[FLASHD_UNIT_CTRL / 4] == 0);
 }

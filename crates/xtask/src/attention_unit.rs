@@ -12,20 +12,27 @@ use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Scale};
 use std::path::Path;
 
-/// Check emitted attention units from outside: lint, cocotbext-axi's memory
+/// Check emitted attention units from outside: lint, cocotbext-axi's memory, the driver, a SoC of LiteX
 ///
 ///   lint       the units of configs/units in Verilator with all warnings
 ///   cocotb     jobs with NumPy data behind cocotbext-axi's memory and register master, in Icarus (--long: more units, and in
 ///              Verilator): the registers of the contest, any strides and bytes, pages, groups, windows, chains, refusals, SLVERR
-///              and DECERR of each kind, soft resets, states and log-sum-exps; results are compared bit for bit with flashd simulate of the array
+///              and DECERR of each kind, soft resets, states and log-sum-exps; results are compared bit for bit with flashd simulate
+///   driver     the emitted driver, compiled for this machine, with the registers of a unit in Verilator: jobs, chains, polling and
+///              interrupts, refusals, SLVERR, soft resets; results as above
+///   soc        with --long or --soc: VexRiscv runs the driver in a SoC of LiteX in Verilator, and prints by its UART; this takes
+///              riscv64-unknown-elf-gcc
 ///
 /// The Python tools are installed from PyPI when they are missing (scripts/venv).
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct UnitOptions {
-    /// More units, and Verilator
+    /// More units, Verilator, and the SoC
     #[arg(long)]
     long: bool,
+    /// Only the SoC
+    #[arg(long, conflicts_with = "long")]
+    soc: bool,
     /// Seed of pauses
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=999_999_999))]
     seed: u64,
@@ -38,6 +45,8 @@ pub struct UnitOptions {
 struct UnitCase {
     core: CoreConfig,
     memory: Surroundings,
+    /// Without --long: the tests that this unit is for; empty for all.
+    tests: &'static str,
     simulators: &'static [&'static str],
     long: &'static [&'static str],
 }
@@ -51,6 +60,7 @@ fn cases() -> Vec<UnitCase> {
         UnitCase {
             core: masked(flash_d(16, Format::BF16)),
             memory: memory(3, 64, 0, false),
+            tests: "",
             simulators: &["icarus"],
             long: &["verilator"],
         },
@@ -58,58 +68,87 @@ fn cases() -> Vec<UnitCase> {
         UnitCase {
             core: CoreConfig { q_scales: Some(Scale::RowQ16), ..masked(flash_d(16, Format::fixed(16, 8))) },
             memory: memory(4, 128, 0, true),
+            tests: "registers_of_the_contest,groups_and_offsets",
             simulators: &["icarus"],
             long: &["verilator"],
         },
         UnitCase {
             core: partial(fa2(16, Format::BF16)),
             memory: memory(3, 64, 0, false),
+            tests: "states_and_log_sum_exps",
             simulators: &["icarus"],
             long: &["verilator"],
         },
         UnitCase {
             core: partial(flash_d(16, Format::BF16)),
             memory: memory(2, 128, 0, true),
+            tests: "",
             simulators: &[],
             long: &["icarus"],
         },
         UnitCase {
             core: masked(fa2(16, Format::BF16)),
             memory: memory(4, 128, 16, true),
+            tests: "",
             simulators: &[],
             long: &["icarus", "verilator"],
         },
         UnitCase {
             core: masked(flash_d(16, Format::FP8_E4M3)),
             memory: memory(8, 512, 0, true),
+            tests: "",
             simulators: &[],
             long: &["icarus"],
         },
     ]
 }
 
+/// The unit of the SoC, whose buses have addresses of 32 bits.
+const SOC: &str =
+    "--wrapper axi4 --design flash-d --d 16 --format bf16 --masks --queries 3 --beat 64 --address-bits 32";
+
 /// All checks.
 pub fn attention_unit(options: &UnitOptions) -> Outcome {
-    require(&["iverilog", "vvp", "verilator", "make", "g++", "python3"])?;
+    require(&["iverilog", "vvp", "verilator", "make", "cc", "g++", "python3"])?;
     let python = Python::find(options.no_install)?;
     let work = work::temporary()?;
     let mut table = CheckTable::new("unit");
+    if !options.soc {
+        units(options, &python, work.path(), &mut table)?;
+    }
+    if options.soc || options.long {
+        require(&["riscv64-unknown-elf-gcc"])?;
+        let folder = create(&work.path().join("soc"))?;
+        DesignSelection::words(SOC).generate(&[], &folder)?;
+        let name = work::only(&folder, ".v")?;
+        table.line(&name, "soc", "litex, verilator", || bench(&python, "soc", &folder, &name, &[]))?;
+    }
+    none(table.failed, "checks of attention units failed")
+}
+
+/// The benches of single units, and the lint of shipped ones.
+fn units(options: &UnitOptions, python: &Python, work: &Path, table: &mut CheckTable) -> Outcome {
+    let seed = options.seed.to_string();
     for (i, case) in cases().iter().enumerate() {
         let simulators = [case.simulators, if options.long { case.long } else { &[] }].concat();
         if simulators.is_empty() {
             continue;
         }
-        let folder = create(&work.path().join(i.to_string()))?;
+        let folder = create(&work.join(i.to_string()))?;
         DesignSelection::around(case.core.clone(), case.memory).generate(&[], &folder)?;
         let name = work::only(&folder, ".v")?;
         for simulator in simulators {
-            table.line(&name, "cocotb", simulator, || {
-                cocotb(&python, &folder, &name, simulator, options.seed)
-            })?;
+            let tests = if options.long || case.tests.is_empty() { vec![] } else { vec!["--tests", case.tests] };
+            let more = [&["--simulator", simulator, "--seed", &seed][..], &tests].concat();
+            table
+                .line(&name, "cocotb", simulator, || bench(python, "cocotb_tests", &folder, &name, &more))?;
+        }
+        if i == 0 {
+            table.line(&name, "driver", "verilator", || bench(python, "driver", &folder, &name, &[]))?;
         }
     }
     for (i, file) in work::files(&root().join("configs/units"), ".json")?.iter().enumerate() {
-        let folder = create(&work.path().join(format!("shipped{i}")))?;
+        let folder = create(&work.join(format!("shipped{i}")))?;
         DesignSelection::Flags(vec!["--config".into(), file.display().to_string()]).generate(&[], &folder)?;
         let name = work::only(&folder, ".v")?;
         table.line(&name, "lint", "verilator -Wall", || {
@@ -122,16 +161,17 @@ pub fn attention_unit(options: &UnitOptions) -> Outcome {
             ))
         })?;
     }
-    none(table.failed, "checks of attention units failed")
+    Ok(())
 }
 
-fn cocotb(python: &Python, folder: &Path, name: &str, simulator: &str, seed: u64) -> Outcome<Said> {
-    let tests = root().join("testbench/unit/cocotb_tests/run.py");
-    let mut cocotb = command(python.program(), [tests]);
-    cocotb.arg("--flashd").args(flashd()?);
-    cocotb.arg("--manifest").arg(folder.join(format!("{name}.json")));
-    cocotb.arg("--head").arg(root().join("testbench/data/bytes_code-d16-layer02-head05"));
-    cocotb.arg("--work").arg(folder.join(simulator)).args(["--simulator", simulator]);
-    cocotb.arg("--seed").arg(seed.to_string()).env("PYTHONDONTWRITEBYTECODE", "1");
-    run(cocotb)
+/// The bench in this folder of testbench/unit, over a recorded head.
+fn bench(python: &Python, tests: &str, folder: &Path, name: &str, more: &[&str]) -> Outcome<Said> {
+    let script = root().join("testbench/unit").join(tests).join("run.py");
+    let mut bench = command(python.program(), [script]);
+    bench.arg("--flashd").args(flashd()?);
+    bench.arg("--manifest").arg(folder.join(format!("{name}.json")));
+    bench.arg("--head").arg(root().join("testbench/data/bytes_code-d16-layer02-head05"));
+    bench.arg("--work").arg(folder.join([&[tests], more].concat().join("_"))).args(more);
+    bench.env("PYTHONDONTWRITEBYTECODE", "1");
+    run(bench)
 }

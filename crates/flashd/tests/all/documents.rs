@@ -38,10 +38,11 @@ fn documents() -> Vec<String> {
 }
 
 /// Commands that are not run, by a part of them, and why. Sections with longer checks are not run either.
-const NOT_RUN: [(&str, &str); 31] = [
+const NOT_RUN: [(&str, &str); 32] = [
     ("scripts/test", "it runs every check, these tests among them"),
     ("scripts/lint r", "scripts/test lints all cores and drawn designs, which takes minutes"),
     ("cargo xtask cosim", "scripts/test runs it"),
+    ("cargo xtask attention-unit", "scripts/test runs it"),
     ("cargo test -p flashd --test all documents", "it is these tests"),
     ("check-random", "scripts/test runs it"),
     ("references::", "it needs packages that scripts/venv installs"),

@@ -28,19 +28,26 @@ pub(super) fn chisel(manifest: &UnitManifest) -> GeneratedFile {
     GeneratedFile { name: format!("{name}.scala"), text }
 }
 
+/// Bits of an address on the buses of LiteX.
+const LITEX_ADDRESS_BITS: u32 = 32;
 /// The channels of AXI.
 const CHANNELS: [&str; 5] = ["aw", "w", "b", "ar", "r"];
 
-/// A port of an AXI interface in LiteX: `bus.aw.addr`.
+/// A port of an AXI interface in LiteX: `bus.aw.addr`. A bus of LiteX has whole addresses, of which registers see the low bits.
 fn member(port: &UnitPort) -> Option<String> {
     let bus = match port.interface? {
         Interface::Registers => "registers",
         Interface::Memory => "memory",
     };
+    let low = if bus == "registers" && port.signal.ends_with("addr") {
+        format!("[:{}]", port.bits)
+    } else {
+        String::new()
+    };
     // aw and ar before w and r: the longest beginning counts.
     let channel =
         CHANNELS.iter().filter(|channel| port.signal.starts_with(**channel)).max_by_key(|c| c.len())?;
-    Some(format!("self.{bus}.{channel}.{}", &port.signal[channel.len()..]))
+    Some(format!("self.{bus}.{channel}.{}{low}", &port.signal[channel.len()..]))
 }
 
 /// `<name>_litex.py`: the unit as a module of LiteX.
@@ -60,17 +67,20 @@ pub(super) fn litex(manifest: &UnitManifest) -> GeneratedFile {
     let text = format!(
         r#""""{name} in LiteX: `registers` is a slave of AXI-Lite, `memory` a master of AXI, `irq` its interrupt.
 
-    self.submodules.attention = Unit(platform)
+    self.attention = Unit(platform)
     self.bus.add_slave("attention", self.attention.registers, SoCRegion(size=1 << {address}, cached=False))
-    self.dma_bus.add_master("attention", self.attention.memory)
+    getattr(self, "dma_bus", self.bus).add_master("attention", self.attention.memory)
+    self.irq.add("attention", use_loc_if_exists=True)
 
-{origin}
+Buses of LiteX have {litex} bits of address: generate the unit with --address-bits {litex}. Its bridges to Wishbone answer every access
+without an error. {origin}
 """
 
 from pathlib import Path
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect.axi import AXIInterface, AXILiteInterface
+from litex.soc.interconnect.csr_eventmanager import SharedIRQ
 from migen import ClockSignal, Instance, ResetSignal, Signal
 
 SOURCES = [{sources}]
@@ -80,9 +90,11 @@ class Unit(LiteXModule):
     """The unit, in the clock domain `sys`."""
 
     def __init__(self, platform=None):
-        self.registers = AXILiteInterface(data_width=32, address_width={address})
+        self.registers = AXILiteInterface(data_width=32, address_width={litex})
         self.memory = AXIInterface(data_width={beat}, address_width={bits}, id_width={id})
         self.irq = Signal()
+        # An event manager, by its name in LiteX; the unit has the enable and the pending bit itself.
+        self.ev = SharedIRQ(self)
         self.specials += Instance(
             "{name}",
 {instance}        )
@@ -93,6 +105,7 @@ class Unit(LiteXModule):
         origin = origin(manifest),
         sources = sources.join(", "),
         address = manifest.address_bits,
+        litex = LITEX_ADDRESS_BITS,
         beat = config.beat_bits,
         bits = config.address_bits,
         id = flashd_spec::unit::ports::ID_BITS,

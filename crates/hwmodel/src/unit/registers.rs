@@ -276,7 +276,7 @@ fn control_fields() -> Vec<Field> {
 fn status_fields() -> Vec<Field> {
     let read = |field: Field| Field { access: Some(ReadOnly), ..field };
     let interrupt =
-        "a single job, or one with the flag INTERRUPT, has ended, which clearing DONE clears; or ERROR";
+        "the last job, or one with the flag INTERRUPT, has ended, which clearing DONE clears; or ERROR";
     let code = field("CODE", CODE_BIT, "the error's code; 0 without ERROR");
     vec![
         read(field("BUSY", BUSY_BIT, "a job, or a reset, is under way")),
