@@ -6,6 +6,9 @@ use flashd_api::{UnitOperands, UnitOptions, UnitResult, UnitSurroundings};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray3};
 use pyo3::prelude::*;
 
+/// Numbers of all queries.
+type Numbers<'py> = Bound<'py, PyArray1<f32>>;
+
 /// A unit. See `flashd.Unit`.
 #[pyclass(module = "flashd._flashd", name = "Unit", frozen)]
 pub(crate) struct Unit(flashd_api::Unit);
@@ -47,7 +50,7 @@ impl Unit {
         random: Option<u64>,
         scale: Option<Bound<PyAny>>,
         tensor_scale: Option<Bound<PyAny>>,
-    ) -> PyResult<(Bound<'py, PyArray1<f32>>, Option<Bound<'py, PyArray1<f32>>>, String)> {
+    ) -> PyResult<(Numbers<'py>, Option<Numbers<'py>>, String)> {
         let (score_scale, tensor_scale) = scales(scale, tensor_scale)?;
         let (queries, keys) = (q.as_array().dim(), k.as_array().dim());
         let shape = [queries.0, keys.0, queries.1, keys.1];

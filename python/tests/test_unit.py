@@ -43,6 +43,14 @@ class Units(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "SCALE goes from 1 to 65536"):
                 unit.run(self.q, self.k, self.v, scale=wrong)
 
+    def test_log_sum_exps_are_the_cores(self):
+        for design in ("flash-d", "fa2"):
+            core = flashd.Core(design, d=8, format="bf16", masks=True, partial=True)
+            run = flashd.Unit(core, queries=3).run(self.q, self.k, self.v, causal=True, log_sum_exp=True)
+            exact = core.run(self.q, self.k, self.v, causal=True).log_sum_exp
+            self.assertEqual(run.log_sum_exp.shape, (4, 5))
+            self.assertTrue(np.allclose(run.log_sum_exp, exact, rtol=0, atol=1e-5), design)
+
     def test_what_cannot_be_is_refused(self):
         for wrong, about in (({"queries": 0}, "queries"), ({"beat": 96}, "beat"), ({"values": "some"}, "values"), ({"kv_buffer": 16}, "kv_buffer")):
             with self.assertRaisesRegex(ValueError, about):

@@ -12,15 +12,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "axis" / "cocotb_te
 from formats import encode, vector_bytes  # noqa: E402
 
 
-def arguments(text):
-    """The arguments that all benches of units have."""
-    parser = argparse.ArgumentParser(description=text)
-    parser.add_argument("--flashd", required=True, nargs="+", help="the executable, and words between it and the command")
-    parser.add_argument("--manifest", required=True, type=Path, help="the unit's .json; its other files are beside it")
-    parser.add_argument("--head", required=True, help="what the names of the .npy files begin with")
-    parser.add_argument("--work", required=True, type=Path, help="folder to build in")
-    parser.add_argument("--tokens", type=int, default=23, help="tokens of the head that are used")
-    return parser
+def parser(text):
+    """The parser of the arguments that all benches of units have."""
+    command = argparse.ArgumentParser(description=text)
+    command.add_argument("--flashd", required=True, nargs="+", help="the executable, and words between it and the command")
+    command.add_argument("--manifest", required=True, type=Path, help="the unit's .json; its other files are beside it")
+    command.add_argument("--head", required=True, help="what the names of the .npy files begin with")
+    command.add_argument("--work", required=True, type=Path, help="folder to build in")
+    command.add_argument("--tokens", type=int, default=23, help="tokens of the head that are used")
+    return command
 
 
 def expected_of_unit(options, manifest, causal):

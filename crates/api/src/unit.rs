@@ -43,7 +43,7 @@ pub struct UnitOperands<'a> {
     pub v: &'a [f32],
 }
 
-/// What a job leaves.
+/// Results of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnitResult {
     /// Results, `[query heads, queries, d_v]`.

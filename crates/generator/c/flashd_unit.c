@@ -103,6 +103,10 @@ void flashd_unit_job(const struct flashd_unit *unit, struct flashd_unit_descript
     job->v_head = keys * has->v_bytes;
     job->o_row = has->o_bytes;
     job->o_head = queries * has->o_bytes;
+    job->lse_row = FLASHD_UNIT_LSE_BYTES;
+    job->lse_head = queries * FLASHD_UNIT_LSE_BYTES;
+    job->state_row = has->state_bytes;
+    job->state_head = queries * has->state_bytes;
 }
 
 void flashd_unit_link(struct flashd_unit_descriptor *job, uint64_t next)

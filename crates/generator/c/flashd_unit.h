@@ -85,6 +85,9 @@ struct flashd_unit_bus flashd_unit_mmio(volatile void *base);
 /* Finds a unit and reads its capabilities. Its interrupt is off. */
 enum flashd_unit_result flashd_unit_probe(struct flashd_unit *unit, struct flashd_unit_bus bus);
 
+/* A log-sum-exp: a float in base 2. */
+#define FLASHD_UNIT_LSE_BYTES 4u
+
 /* A job over rows without gaps: tensors of [head][token] rows. Addresses, masks and pages are 0. */
 void flashd_unit_job(const struct flashd_unit *unit, struct flashd_unit_descriptor *job, uint32_t queries,
                      uint32_t keys, uint16_t group, uint16_t key_heads);

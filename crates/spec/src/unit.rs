@@ -24,6 +24,9 @@ pub const ADDRESS_RANGE: (u32, u32) = (32, 64);
 /// Fewest and most beats of reads in flight.
 pub const IN_FLIGHT_RANGE: (u32, u32) = (16, 1024);
 
+/// Beats of descriptors and block tables that may be on their way or wait.
+pub const CONTROL_ROOM: u32 = 32;
+
 /// Fewest and most tokens of a buffer of keys and values.
 pub const KV_BUFFER_RANGE: (u32, u32) = (16, 4096);
 
@@ -180,7 +183,7 @@ impl UnitConfig {
             q.count = self.words().q;
         }
         if carried == Carried::Result {
-            // States have rows of their own.
+            // A state is another row.
             words.truncate(1);
         }
         words
@@ -189,6 +192,22 @@ impl UnitConfig {
     /// Bytes of a row in memory. Its words are packed from the lowest bit on.
     pub fn row_bytes(&self, carried: Carried) -> u32 {
         self.row_words(carried).iter().map(StreamWords::total).sum::<u32>().div_ceil(8)
+    }
+
+    /// Beats of a kind of rows that may be on their way or wait: as configured for keys and values, four queries, two states.
+    ///
+    /// An array without a key is frozen, and so are the steps whose values it has asked for. All these values have room: with less, a unit
+    /// whose values are requested would wait for ever.
+    pub fn room(&self, carried: Carried) -> u32 {
+        let rows = |rows: u32| (rows * (self.row_bytes(carried).div_ceil(self.beat_bits / 8) + 1)).max(16);
+        match carried {
+            Carried::Value if self.values == Values::Requested => {
+                self.in_flight.max(rows(self.array.value_latency() + 2))
+            }
+            Carried::Query | Carried::Result => rows(4),
+            Carried::State => rows(2),
+            Carried::Key | Carried::Value => self.in_flight,
+        }
     }
 
     /// The parts of a result, each from a new beat on: its elements and, with partial results, its state, and the scalars that its

@@ -1,5 +1,7 @@
 //! `cargo xtask attention-unit`: emitted attention units from outside.
 
+mod proofs;
+
 use crate::axis::CheckTable;
 use crate::axis::bench::Python;
 use crate::failure::{Outcome, none};
@@ -10,9 +12,10 @@ use crate::work::{self, create};
 use clap::Args;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Scale};
+use proofs::ProvenUnit;
 use std::path::Path;
 
-/// Check emitted attention units from outside: lint, cocotbext-axi's memory, the driver, a SoC of LiteX
+/// Check emitted attention units from outside: lint, cocotbext-axi's memory, the driver, a SoC of LiteX, proofs about addresses
 ///
 ///   lint       the units of configs/units in Verilator with all warnings
 ///   cocotb     jobs with NumPy data behind cocotbext-axi's memory and register master, in Icarus (--long: more units, and in
@@ -22,6 +25,9 @@ use std::path::Path;
 ///              interrupts, refusals, SLVERR, soft resets; results as above
 ///   soc        with --long or --soc: VexRiscv runs the driver in a SoC of LiteX in Verilator, and prints by its UART; this takes
 ///              riscv64-unknown-elf-gcc
+///   proof      of the parts of a unit that form addresses, by temporal induction with Yosys, so in every cycle after a reset: rows lie
+///              in the ranges of the job's fields, bursts in their rows and in pages of 4 KiB, beats are as many as announced, and
+///              strobes are of bytes of the row (testbench/unit/formal; --long: mutants, too, which must be found)
 ///
 /// The Python tools are installed from PyPI when they are missing (scripts/venv).
 #[derive(Args)]
@@ -109,7 +115,7 @@ const SOC: &str =
 
 /// All checks.
 pub fn attention_unit(options: &UnitOptions) -> Outcome {
-    require(&["iverilog", "vvp", "verilator", "make", "cc", "g++", "python3"])?;
+    require(&["iverilog", "vvp", "verilator", "yosys", "make", "cc", "g++", "python3"])?;
     let python = Python::find(options.no_install)?;
     let work = work::temporary()?;
     let mut table = CheckTable::new("unit");
@@ -138,13 +144,21 @@ fn units(options: &UnitOptions, python: &Python, work: &Path, table: &mut CheckT
         DesignSelection::around(case.core.clone(), case.memory).generate(&[], &folder)?;
         let name = work::only(&folder, ".v")?;
         for simulator in simulators {
-            let tests = if options.long || case.tests.is_empty() { vec![] } else { vec!["--tests", case.tests] };
+            let tests =
+                if options.long || case.tests.is_empty() { vec![] } else { vec!["--tests", case.tests] };
             let more = [&["--simulator", simulator, "--seed", &seed][..], &tests].concat();
             table
                 .line(&name, "cocotb", simulator, || bench(python, "cocotb_tests", &folder, &name, &more))?;
         }
         if i == 0 {
             table.line(&name, "driver", "verilator", || bench(python, "driver", &folder, &name, &[]))?;
+        }
+        if i == 0 {
+            let unit = ProvenUnit::new(&case.core, &folder, &name)?;
+            unit.prove(table)?;
+            if options.long {
+                unit.find_mutants(table)?;
+            }
         }
     }
     for (i, file) in work::files(&root().join("configs/units"), ".json")?.iter().enumerate() {

@@ -251,7 +251,8 @@ impl CheckTable {
         CheckTable { failed: 0 }
     }
 
-    /// A check that passes if it ends with success. Prints its last line that begins with TEST or cocotb, or its exit status.
+    /// A check that passes if it ends with success. Prints its last line that begins with TEST or cocotb or says of an induction that it is proven, or its exit
+    /// status.
     pub fn line(
         &mut self,
         name: &str,
@@ -267,7 +268,8 @@ impl CheckTable {
         self.judge(name, kind, scope, check, |said| compared(said).is_ok())
     }
 
-    fn judge(
+    /// A check that passes if `passes` says so of the output. Prints as [`CheckTable::line`].
+    pub fn judge(
         &mut self,
         name: &str,
         kind: &str,
@@ -277,7 +279,9 @@ impl CheckTable {
     ) -> Outcome {
         let start = Instant::now();
         let said = check()?;
-        let is_result = |line: &&str| line.starts_with("TEST ") || line.starts_with("cocotb:");
+        let is_result = |line: &&str| {
+            ["TEST ", "cocotb:", "Induction step proven"].iter().any(|start| line.starts_with(start))
+        };
         let result = said.text.lines().rfind(is_result);
         let result = result.map_or_else(|| said.status.to_string(), String::from);
         println!("{name:<44} {kind:<9} {scope:<24} {:>8}  {result}", start.elapsed().as_secs());

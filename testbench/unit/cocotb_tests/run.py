@@ -17,15 +17,15 @@ from cocotb_tools.runner import get_runner
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from head import arguments, expected  # noqa: E402
+from head import expected, parser  # noqa: E402
 
 
 def main():
-    parser = arguments(__doc__.split("\n\n")[0])
-    parser.add_argument("--simulator", choices=["icarus", "verilator"], default="icarus", help="the simulator")
-    parser.add_argument("--tests", help="names of tests, with commas between them; all by default")
-    parser.add_argument("--seed", type=int, default=1, help="seed of pauses and of data in memory")
-    options = parser.parse_args()
+    command = parser(__doc__.split("\n\n")[0])
+    command.add_argument("--simulator", choices=["icarus", "verilator"], default="icarus", help="the simulator")
+    command.add_argument("--tests", help="names of tests, with commas between them; all by default")
+    command.add_argument("--seed", type=int, default=1, help="seed of pauses and of data in memory")
+    options = command.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     manifest = json.loads(options.manifest.read_text())
     tensors = {name: np.load(f"{options.head}-{name}.npy")[: options.tokens] for name in "qkv"}

@@ -11,11 +11,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from head import arguments, header  # noqa: E402
+from head import header, parser  # noqa: E402
 
 
 def main():
-    options = arguments(__doc__.split("\n\n")[0]).parse_args()
+    options = parser(__doc__.split("\n\n")[0]).parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     unit = options.manifest.resolve()
     manifest = json.loads(unit.read_text())

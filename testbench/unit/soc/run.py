@@ -15,7 +15,7 @@ import litex.soc
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from head import arguments, header  # noqa: E402
+from head import header, parser  # noqa: E402
 from soc import BAUD, CLOCK, SoC  # noqa: E402
 
 LITEX = Path(litex.soc.__file__).resolve().parent
@@ -38,7 +38,7 @@ def firmware(soc, unit, work):
 
 
 def main():
-    options = arguments(__doc__.split("\n\n")[0]).parse_args()
+    options = parser(__doc__.split("\n\n")[0]).parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     unit, work = options.manifest.resolve(), options.work.resolve()
     header(options, json.loads(unit.read_text()))

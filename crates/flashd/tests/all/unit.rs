@@ -72,9 +72,9 @@ fn a_job_sets_the_factor_of_scores() {
     assert_eq!(run(r#", "scale": 26755"#, ""), (scale, default.clone()));
     let (scale, halves) = run("", "--scale 0.5");
     assert_eq!((scale, &halves), (0x8000, &run(r#", "scale": "0x8000""#, "").1));
+    let (other, smallest) = run(r#", "scale": 1"#, "");
     let (scale, one) = run("", "--scale none");
     assert_eq!(scale, 0);
-    let (other, smallest) = run(r#", "scale": 1"#, "");
     assert!(other == 1 && one != halves && halves != default && smallest != default);
     let out = simulate(folder, &format!("{unit} --scale 2"));
     let text = String::from_utf8(out.stderr).unwrap();
@@ -145,7 +145,9 @@ fn jobs_that_cannot_be_are_refused() {
         (r#"{"q": "0xfg"}"#.into(), "q: "),
         (r#"{"flags": "causal"}"#.into(), "flags"),
         (r#"{"flags": ["acausal"]}"#.into(), "flags"),
-        (r#"{"flags": ["lse"], "queries": 1, "keys": 1}"#.into(), "flags"),
+        (r#"{"flags": ["lse"], "queries": 1, "keys": 1}"#.into(), "UNSUPPORTED"),
+        (r#"[{"queries": 1, "keys": 1}, {"queries": 1, "keys": 1, "states_of": 0}]"#.into(), "states_of"),
+        (r#"{"queries": 1, "keys": 1, "states_of": 0}"#.into(), "states_of"),
         (r#"{"flags": ["window"], "queries": 1, "keys": 1, "window": 1}"#.into(), "WINDOW"),
         (r#"{"keys": 100000}"#.into(), "LENGTH"),
         (r#"[{"queries": 1, "keys": 1}, {"queries": 2, "keys": 2, "k_row": 3}]"#.into(), "job 1, refused"),

@@ -6,7 +6,7 @@
 use super::segments::{ROW_BITS, Segment, ahead};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire, bundle};
-use crate::word::{Word, ones};
+use crate::word::{Word, bits_for, ones};
 
 /// Bits of an address within a page of 4 KiB.
 const PAGE_BITS: u32 = 12;
@@ -14,7 +14,7 @@ const PAGE_BITS: u32 = 12;
 /// Width of a number of beats of a row.
 pub const BEAT_COUNT_BITS: u32 = 10;
 
-/// Width of a number of bytes of a row, which are at most 4,096, and of a place behind them.
+/// Width of a number of bytes of a row, at most 4,096 and those of a beat.
 pub const ROW_BYTES_BITS: u32 = PAGE_BITS + 1;
 
 /// The rows of one kind.
@@ -40,7 +40,7 @@ impl RowShape {
     }
 }
 
-/// The start and the beats of a row's next burst, and whether the row crosses a boundary of 4 KiB. `bytes`: those of the row, 13 bits;
+/// The start and the beats of a row's next burst, and whether the row crosses a boundary of 4 KiB. `bytes`: bytes of the row, 13 bits;
 /// `rest`: the first burst has gone.
 pub fn next_burst<W: Word>(beat: u32, address: &W, bytes: &W, rest: &W) -> [W; 3] {
     let count = |value: u64| W::constant(BEAT_COUNT_BITS, value);
@@ -72,18 +72,25 @@ function! {
     eval<W> { next_burst(this.row.beat, &address, &W::constant(ROW_BYTES_BITS, this.row.bytes.into()), &rest) }
 }
 
+/// Width of a number of beats that are on their way or wait, and of that with a burst more.
+fn used_bits(room: u32) -> u32 {
+    bits_for(u64::from(room)).max(BEAT_COUNT_BITS) + 1
+}
+
 function! {
     /// The progress of a segment's bursts.
     pub struct BurstRulesFunction { row: RowShape, room: u32 }
     name(this) = format!("burst_rules_{}_{}", this.row.ident(), this.room);
     doc = format!("A burst is offered if its beats fit into a queue of {} beats beside those that are on their way or wait.", this.room);
     inputs {
-        waiting: 1, absent: 1, active: 1, rest: 1, rows: ROW_BITS, used: 11, beats: BEAT_COUNT_BITS, crosses: 1, grant: 1, pop: 1
+        waiting: 1, absent: 1, active: 1, rest: 1, rows: ROW_BITS, used: used_bits(this.room), beats: BEAT_COUNT_BITS, crosses: 1,
+        grant: 1, pop: 1
     }
-    outputs { take: 1, valid: 1, next_active: 1, next_rest: 1, row_ends: 1, next_used: 11 }
+    outputs { take: 1, valid: 1, next_active: 1, next_rest: 1, row_ends: 1, next_used: used_bits(this.room) }
     eval<W> {
-        let used_then = used.add(&beats.zext(11)).named("used_then");
-        let fits = W::constant(11, u64::from(this.room)).lt(&used_then).not();
+        let bits = used_bits(this.room);
+        let used_then = used.add(&beats.zext(bits)).named("used_then");
+        let fits = W::constant(bits, u64::from(this.room)).lt(&used_then).not();
         let more = crosses.and(&rest.not()).named("more");
         let row_ends = grant.and(&more.not()).named("row_end");
         let ends = row_ends.and(&rows.eq(&W::constant(ROW_BITS, 1))).named("ends");
@@ -95,7 +102,7 @@ function! {
             take.select(&absent.not(), &active.and(&ends.not())),
             grant.select(&more, &rest),
             row_ends.clone(),
-            granted.sub(&pop.zext(11)),
+            granted.sub(&pop.zext(bits)),
         ]
     }
 }
@@ -148,7 +155,8 @@ pub fn bursts(
         let [waiting, first] = m.input_each([("valid", segment.valid), ("address", segment.address)]);
         let [count, absent] = m.input_each([("rows", segment.rows), ("absent", segment.absent)]);
         let [stride, grant, pop] = m.input_each([("stride", stride), ("grant", grant), ("pop", pop)]);
-        let (active, rest, used) = (m.state("active_q", 1), m.state("rest_q", 1), m.state("used_q", 11));
+        let (active, rest, used) =
+            (m.state("active_q", 1), m.state("rest_q", 1), m.state("used_q", used_bits(room)));
         let (address, rows) = (m.state("address_q", row.address), m.state("rows_q", ROW_BITS));
         let [start, beats, crosses] = m.call("burst", BurstFunction { row }, [address, rest]);
         let rules = [waiting, absent, active, rest, rows, used, beats, crosses, grant, pop];

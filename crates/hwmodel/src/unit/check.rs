@@ -1,6 +1,6 @@
 //! The check of a job, before anything of it runs.
 //!
-//! Rules about the fields are decided at once. Then the [ends](super::ends) of what the job has in memory are computed.
+//! Rules about the fields are decided at once. Then the [ends](super::ends) of operands and results in memory are computed.
 
 use super::ends::{Step, fields_of_ranges, last_step, range_ends, step_bits};
 use super::fields::Fields;
@@ -124,7 +124,7 @@ function! {
     }
 }
 
-/// The fields that it reads, besides those of ranges in memory.
+/// The fields of the rules; [`fields_of_ranges`] has the others.
 const FIELDS: [&str; 9] =
     ["FLAGS", "QUERIES", "KEYS", "GROUP", "K_HEADS", "WINDOW", "PAGE", "PAGES", "SCALE"];
 

@@ -10,10 +10,11 @@ use super::rows::{Fault, Returned};
 use crate::function;
 use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire};
 use crate::word::Word;
+use flashd_spec::unit::CONTROL_ROOM;
 use flashd_spec::unit::descriptor::{DESCRIPTOR_BYTES, FIELDS};
 
 /// Logarithm of the beats that may be on their way or wait.
-const BEATS_BITS: u32 = 5;
+const BEATS_BITS: u32 = CONTROL_ROOM.ilog2();
 
 /// Words of a descriptor that have fields.
 pub fn descriptor_words() -> u32 {

@@ -22,7 +22,7 @@ enum Kind {
     Table,
 }
 
-/// What a job has in memory.
+/// A range of memory that a job reads or writes.
 #[derive(Clone, Copy)]
 struct Range {
     base: &'static str,
@@ -34,7 +34,7 @@ struct Range {
     flag: Option<Flag>,
 }
 
-/// What jobs of a unit have in memory. Number 0 is checked first.
+/// The ranges of memory that jobs of a unit read or write. Number 0 is checked first.
 fn ranges(config: &UnitConfig) -> Vec<Range> {
     let of = |base, strides, bytes, kind, flag| Range { base, strides, bytes, kind, flag };
     let plain = |name, carried, kind| of(name, name, config.row_bytes(carried), kind, None);

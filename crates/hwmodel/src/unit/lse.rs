@@ -1,6 +1,6 @@
 //! The log-sum-exp of a result, base 2, as a binary32 number: L of FLASH-D; `m + log2 l` of FA2.
 //!
-//! The logarithm takes a digit a cycle and no multiplier: `x` in [1, 2) is multiplied by those of `1 + 2^-k`, k = 1, 2, .., that leave it
+//! The logarithm takes a digit a cycle and no multiplier: `x` in [1, 2) is multiplied by `1 + 2^-k`, k = 1, 2, .., where the product stays
 //! below 2, and `log2 x = 1 - sum log2(1 + 2^-k)` over them (multiplicative normalisation, as in Muller, Elementary Functions, 2016, ch. 8).
 //! A row of results takes longer than these cycles, unless it is short.
 
@@ -55,7 +55,7 @@ function! {
 }
 
 impl LseBeginFunction {
-    /// Bits of the sum: those of m, of l's octaves, and of a carry.
+    /// Bits of the sum: the bits of m and of l's octaves, and a carry.
     fn sum_bits(&self) -> u32 {
         (self.m_bits - self.m_fraction).max(bits_for(self.l_bits.into()) + 1) + 1 + SUM_FRACTION
     }

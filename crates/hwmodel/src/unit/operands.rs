@@ -107,14 +107,18 @@ impl Readers<'_> {
         (push, segment, stride): (Wire, &Segment, Wire),
         [grant, ready]: [Wire; 2],
     ) -> (RowReader, Wire) {
-        let (carried, shape, room) = match kind {
-            ReadKind::Keys => (Carried::Key, &self.shapes.k, self.config.in_flight),
-            ReadKind::Values => (Carried::Value, &self.shapes.v, self.config.in_flight),
-            ReadKind::States => (Carried::State, self.state_shape(), self.config.row_room(Carried::State, 2)),
-            _ => (Carried::Query, &self.shapes.q, self.config.row_room(Carried::Query, 4)),
+        let config = self.config;
+        let (carried, shape) = match kind {
+            ReadKind::Keys => (Carried::Key, &self.shapes.k),
+            ReadKind::Values => (Carried::Value, &self.shapes.v),
+            ReadKind::States => (Carried::State, self.state_shape()),
+            _ => (Carried::Query, &self.shapes.q),
         };
-        let row = self.config.row_shape(carried);
-        let reader = ReaderShape { row, room, word: shape.word_bits() };
+        let (row, room) = (config.row_shape(carried), config.room(carried));
+        // Where values are asked for each is a segment.
+        let one_by_one = carried == Carried::Value && config.values == Values::Requested;
+        let segments = if one_by_one { room / row.beats() } else { 1 };
+        let reader = ReaderShape { row, room, segments, word: shape.word_bits() };
         let returned = self.inputs.returned(m, kind);
         let Some(here) = segment.stored else {
             return (
@@ -217,8 +221,6 @@ impl Readers<'_> {
 pub trait Rows {
     /// The rows of a kind.
     fn row_shape(&self, carried: Carried) -> RowShape;
-    /// Beats of a kind that may be on their way or wait: room for some rows that begin at any byte.
-    fn row_room(&self, carried: Carried, rows: u32) -> u32;
 }
 
 impl Rows for UnitConfig {
@@ -228,9 +230,5 @@ impl Rows for UnitConfig {
             beat: (self.beat_bits / 8).ilog2(),
             address: self.address_bits,
         }
-    }
-
-    fn row_room(&self, carried: Carried, rows: u32) -> u32 {
-        (rows * (self.row_shape(carried).beats() + 1)).max(16)
     }
 }

@@ -119,8 +119,10 @@ struct PartData {
 impl VectorFunction for PartData {
     fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
         let (words, word) = (self.words, self.word);
-        let tag =
-            Tag::module(format!("part_data_{words}x{word}"), "A beat of the stream, or the log-sum-exp.");
+        let tag = Tag::module(
+            format!("part_data_{words}x{word}"),
+            "A beat of the stream, or the log-sum-exp and zeros.",
+        );
         let inputs =
             vec![Pins::vector("x", words, word), Pins::word("lse", 32), Pins::word("part", PART_BITS)];
         (tag, inputs, vec![Pins::vector("y", words, word)])
@@ -132,12 +134,14 @@ impl VectorFunction for PartData {
             true => words_of(std::slice::from_ref(lse), self.word),
             false => vec![lse.zext(self.word)],
         };
-        let choose = |(i, x): (usize, &W)| lse.get(i).map_or_else(|| x.clone(), |lse| of_lse.select(lse, x));
+        // The other words are zeros: the stream's next beat may come while the log-sum-exp waits.
+        let none = W::zero(self.word);
+        let choose = |(i, x): (usize, &W)| of_lse.select(lse.get(i).unwrap_or(&none), x);
         vec![inputs[0].iter().enumerate().map(choose).collect()]
     }
 }
 
-/// The writer of results, and what it has done.
+/// The writer of results, and its events.
 pub struct Written {
     /// The writer.
     pub writer: RowWriter,
@@ -151,7 +155,7 @@ pub struct Written {
     pub bytes: Wire,
 }
 
-/// What the writer is given.
+/// Inputs of the writer.
 struct Offered {
     row: WrittenRow,
     valid: Wire,

@@ -9,8 +9,11 @@ use crate::rtl::{Module, Tag, VectorLeaf, Wire, bundle};
 use crate::word::{index_bits, ones};
 use crate::wrapper::logic::BothFunction;
 
-/// Logarithm of the segments that wait for their bursts, and for their beats.
-const SEGMENT_QUEUE_BITS: [u32; 2] = [1, 3];
+/// Logarithm of the segments that wait for their bursts.
+const BURST_QUEUE_BITS: u32 = 1;
+
+/// Logarithm of the segments that wait for their beats, at least.
+const BEAT_QUEUE_BITS: u32 = 3;
 
 function! {
     /// The progress of a row's beats.
@@ -125,6 +128,8 @@ pub struct ReaderShape {
     pub row: RowShape,
     /// Beats that may be on their way or wait.
     pub room: u32,
+    /// Segments that may be on their way, at least.
+    pub segments: u32,
     /// Bits of a word of the stream.
     pub word: u32,
 }
@@ -140,10 +145,12 @@ pub fn row_reader(
     returned: &Returned,
     [grant, ready]: [Wire; 2],
 ) -> RowReader {
-    let ReaderShape { row, room, word } = shape;
+    let ReaderShape { row, room, segments, word } = shape;
+    let segment_bits = index_bits(segments as usize).max(BEAT_QUEUE_BITS);
     // Bursts do not depend on the flag of a last segment.
-    let tag = Tag::module(format!("row_reader_{}_{room}_{word}", row.ident()), "Reads the rows of segments.")
-        .open();
+    let deep = if segment_bits > BEAT_QUEUE_BITS { format!("_{}", 1 << segment_bits) } else { String::new() };
+    let name_of_module = format!("row_reader_{}_{room}_{word}{deep}", row.ident());
+    let tag = Tag::module(name_of_module, "Reads the rows of segments.").open();
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
@@ -161,7 +168,7 @@ pub fn row_reader(
         let queues = [("to_request", take_bursts), ("to_receive", take_beats)];
         let waiting: Vec<_> = queues
             .into_iter()
-            .zip(SEGMENT_QUEUE_BITS)
+            .zip([BURST_QUEUE_BITS, segment_bits])
             .map(|((name, take), bits)| queue(m, name, bits, push, &entry, take))
             .collect();
         let segment_of = |of: &super::fifo::Queue| {

@@ -34,7 +34,7 @@ pub struct Shapes {
     pub o: Shape,
     /// With partial results: states.
     pub s: Option<Shape>,
-    /// Where the parts of a result begin with a beat each: the words of zeros behind each.
+    /// Where each part of a result begins with a beat: the words of zeros that follow each part.
     pub fills: Vec<usize>,
 }
 

@@ -93,7 +93,7 @@ impl Shape {
         Shape { elements, word, beats: bits.div_ceil(beat) as usize, words: (beat / word) as usize }
     }
 
-    /// The shape of several vectors, each from a new beat of `beat` bits on, and the words of zeros behind each.
+    /// The shape of several vectors, each from a new beat of `beat` bits on, and the words of zeros that follow each.
     pub fn in_parts(parts: &[Vec<StreamWords>], beat: u32) -> (Shape, Vec<usize>) {
         let word = parts.iter().flatten().fold(beat, |word, elements| common(word, elements.room));
         let bits = |part: &[StreamWords]| part.iter().map(StreamWords::total).sum::<u32>();

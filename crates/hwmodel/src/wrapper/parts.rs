@@ -26,7 +26,7 @@ function! {
     eval<W> { [x.any().not()] }
 }
 
-/// Whether scalars are those of [no key](Numerics::no_key): the least L, or an l of 0.
+/// Whether scalars belong to the state of [no key](Numerics::no_key): the least L, or an l of 0.
 pub fn no_key(m: &mut Module, design: Design, scalars: &[Wire]) -> Wire {
     let [none] = match design {
         Design::FlashD => m.call("no_key", LeastFunction { bits: scalars[0].width() }, [scalars[0]]),
@@ -55,7 +55,7 @@ function! {
     eval<W> { [W::zero(this.width)] }
 }
 
-/// The words of a result, its state and the scalars of its log-sum-exp, and behind each part `fills` zeros of `word` bits. The state of an
+/// The words of a result, its state and the scalars of its log-sum-exp; `fills` zeros of `word` bits follow each part. The state of an
 /// empty result is that of no key.
 pub fn parts_of(
     m: &mut Module,

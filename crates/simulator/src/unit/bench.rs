@@ -10,9 +10,9 @@ use crate::running::RtlEngine;
 use crate::wrapper::{LiteAccess, LiteHost, LiteInputs, Pace};
 use flashd_hwmodel::unit::counters::ReadKind;
 use flashd_hwmodel::unit::registers::{BUSY_BIT, JOB_BASE, registers};
-use flashd_spec::config::ConfigError;
-use flashd_spec::unit::UnitConfig;
+use flashd_spec::config::{Carried, ConfigError};
 use flashd_spec::unit::descriptor::Descriptor;
+use flashd_spec::unit::{CONTROL_ROOM, UnitConfig};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
@@ -107,6 +107,13 @@ pub struct UnitBench<'a> {
     registers: BTreeMap<String, u32>,
 }
 
+/// The most beats of a kind that may be on their way.
+fn most_in_flight(config: &UnitConfig) -> u64 {
+    let state = config.array.core.partial.then_some(Carried::State);
+    let kinds = [Carried::Query, Carried::Key, Carried::Value].into_iter().chain(state);
+    kinds.map(|carried| config.room(carried)).fold(CONTROL_ROOM, u32::max).into()
+}
+
 /// Cycles after which an access of a register counts as hanging; the slowest host takes a few hundred.
 const ANSWER_LIMIT: u64 = 1000;
 
@@ -132,7 +139,7 @@ impl<'a> UnitBench<'a> {
             transfers: Transfers::default(),
             irq: false,
             host: LiteHost::new(drive.lite, drive.seed),
-            rules: AxiRules::new(config.beat_bits, config.in_flight.into()),
+            rules: AxiRules::new(config.beat_bits, most_in_flight(config)),
             lite_rules: LiteRules::default(),
             rng: ChaCha8Rng::seed_from_u64(drive.seed),
             observers: observers.collect(),

@@ -6,7 +6,7 @@
 //! What is left out has a default: sizes follow from the tensors, rows lie without gaps, addresses follow each other.
 
 use super::layout::{FIRST_ROW, Layout};
-use super::prepare::JobTensors;
+use super::prepare::{FileJob, JobTensors};
 use super::workload::{Readable, UnitJob};
 use flashd_spec::config::Lengths;
 use flashd_spec::unit::codes::FLAGS;
@@ -19,19 +19,6 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Map, Value};
 use std::path::Path;
-
-/// A job of a file, for [`PreparedJobs`](super::PreparedJobs).
-#[derive(Clone, Debug)]
-pub struct FileJob {
-    /// Its fields, complete.
-    pub descriptor: Descriptor,
-    /// Its tensors.
-    pub tensors: JobTensors,
-    /// Its block table, empty without pages.
-    pub table: Vec<u32>,
-    /// The number of the job whose states it starts from.
-    pub states_of: Option<usize>,
-}
 
 /// Fields that are no descriptor's.
 const OTHERS: [&str; 4] = ["flags", "tensors", "seed", "states_of"];

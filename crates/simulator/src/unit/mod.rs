@@ -18,10 +18,10 @@ mod slave;
 mod workload;
 
 pub use bench::{Transfers, UnitBench, UnitDrive, UnitError};
-pub use file::{FileJob, job_of, read_jobs};
+pub use file::{job_of, read_jobs};
 pub use layout::{FIRST_ROW, Layout};
 pub use memory::{ErrorRange, Memory};
-pub use prepare::{JobTensors, PreparedJobs};
+pub use prepare::{FileJob, JobTensors, PreparedJobs};
 pub use report::UnitReport;
 pub use rules::{AxiRules, BrokenRule};
 pub use run::{HANG, UnitRun, run, run_against};

@@ -1,6 +1,5 @@
 //! From tensors in f32 to jobs, and from results to errors.
 
-use super::file::FileJob;
 use super::workload::{ExpectedJobBlock, UnitJob};
 use crate::accuracy::{Accuracy, Magnitudes};
 use flashd_golden::f64_attention::{safe_softmax_of_rows, softcap};
@@ -9,6 +8,7 @@ use flashd_hwmodel::unit::lse::log_sum_exp;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::ScaleFormat;
 use flashd_spec::numerics::Numerics;
+use flashd_spec::unit::descriptor::Descriptor;
 use flashd_spec::unit::{Job, Place, UnitConfig};
 use flashd_workload::{
     Attention, Channels, Quantiser, ScaleRule, Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling,
@@ -23,6 +23,19 @@ pub struct JobTensors {
     pub k: Vec<f32>,
     /// Values, `[key heads, keys, d_v]`.
     pub v: Vec<f32>,
+}
+
+/// A job of a file, for [`PreparedJobs`].
+#[derive(Clone, Debug)]
+pub struct FileJob {
+    /// Its fields, complete.
+    pub descriptor: Descriptor,
+    /// Its tensors.
+    pub tensors: JobTensors,
+    /// Its block table, empty without pages.
+    pub table: Vec<u32>,
+    /// The number of the job whose states it starts from.
+    pub states_of: Option<usize>,
 }
 
 /// Jobs in the encodings of a unit. All have one scaling, because a unit has one score shift; jobs of a unit with a run-time scale may have SCALEs of
@@ -164,7 +177,7 @@ impl PreparedJobs {
         }
     }
 
-    /// The exact result of a query of a job: over its keys, and over those of the jobs whose states it starts from.
+    /// The exact result of a query of a job: over its keys, and over the keys of the jobs whose states it starts from.
     fn exact(&self, job: usize, place: &Place) -> Vec<f64> {
         let dv = self.config.array.core.dv();
         let chain = std::iter::successors(Some(job), |&job| self.states_of[job]);
@@ -197,7 +210,7 @@ impl PreparedJobs {
     }
 }
 
-/// Sets V_EXPONENT where it is 0 and the core has one: that of the job's values, or of all jobs that share states.
+/// Sets V_EXPONENT where it is 0 and the core uses it: the exponent of the job's values, or of all jobs if some share states.
 fn set_exponents(core: &CoreConfig, jobs: &mut [UnitJob], shared: bool) {
     if !core.has_value_exponent() {
         return;

@@ -190,7 +190,7 @@ impl MemoryPort {
         match last {
             true => {
                 self.accesses[access].ended = cycle;
-                drop(self.reads.remove(n));
+                self.reads.remove(n);
             }
             false => self.reads[n].next += 1,
         }

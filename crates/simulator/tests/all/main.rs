@@ -24,6 +24,7 @@ mod throughput;
 mod unit;
 mod unit_registers;
 mod unit_states;
+mod unit_traffic;
 mod units;
 mod value_latency;
 mod wave;

@@ -93,8 +93,8 @@ fn the_chart_has_every_step_and_every_beat() {
     }
 }
 
-/// Keys in two jobs, the second of which starts from the states that the first has just written, give what one job gives: results, states
-/// and log-sum-exps.
+/// Keys in two jobs give the results, states and log-sum-exps of one job. The second job starts from the states that the first has just
+/// written.
 #[test]
 fn two_jobs_of_a_queue_give_what_one_job_gives() {
     for core in cores(8, Format::BF16) {

@@ -177,14 +177,14 @@ impl Job {
         rows.base.wrapping_add(offset(head, rows.head)).wrapping_add(offset(token, rows.row))
     }
 
-    /// What the job writes for each query, with the bytes of a row: the result, and its log-sum-exp and its state, if they are asked for.
+    /// The rows that the job writes for each query, with their bytes: the result, and its log-sum-exp and its state if the flags say so.
     pub fn results(&self, config: &UnitConfig) -> Vec<(Rows, u32)> {
         let states = self.state_out.map(|rows| (rows, config.row_bytes(Carried::State)));
         let lses = self.lse.map(|rows| (rows, LSE_BYTES));
         [(self.o, config.row_bytes(Carried::Result))].into_iter().chain(lses).chain(states).collect()
     }
 
-    /// What the job reads or writes for each query, with the bytes of a row.
+    /// The rows that the job reads or writes for each query, with their bytes.
     fn rows_of_queries(&self, config: &UnitConfig) -> Vec<(Rows, u32)> {
         let q = (self.q, config.row_bytes(Carried::Query));
         let states = self.state_in.map(|rows| (rows, config.row_bytes(Carried::State)));
@@ -220,7 +220,7 @@ impl Job {
         refuse(misplaced || self.ends(config).into_iter().any(|end| end > limit), JobError::Address)
     }
 
-    /// The addresses behind the last row of each operand and of each result, and behind the block table.
+    /// The addresses after the last row of each operand and of each result, and after the block table.
     fn ends(&self, config: &UnitConfig) -> Vec<u128> {
         let times = |count: u32, stride: u32| u128::from(count.saturating_sub(1)) * u128::from(stride);
         let end = |rows: &Rows, heads: u32, tokens: u32, bytes: u32| {
