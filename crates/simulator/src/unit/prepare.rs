@@ -1,10 +1,9 @@
 //! From tensors in f32 to jobs, and from results to errors.
 
-use super::workload::{ExpectedJobBlock, UnitJob};
+use super::workload::{ExpectedJobBlock, UnitJob, log_sum_exp_of};
 use crate::accuracy::{Accuracy, Magnitudes};
 use flashd_golden::f64_attention::{safe_softmax_of_rows, softcap};
 use flashd_golden::values_exponent;
-use flashd_hwmodel::unit::lse::log_sum_exp;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::ScaleFormat;
 use flashd_spec::numerics::Numerics;
@@ -129,9 +128,8 @@ impl PreparedJobs {
         let mut values = vec![0.0; (job.query_heads() * job.queries) as usize];
         for (place, result) in expected.iter().flat_map(|block| block.block.places.iter().zip(&block.results))
         {
-            let scalars = result.state.as_ref().map_or(n.no_key(core)?, |state| state.scalars);
             values[(place.head * job.queries + place.token) as usize] =
-                f32::from_bits(log_sum_exp(core, &n, scalars));
+                f32::from_bits(log_sum_exp_of(core, &n, result));
         }
         Some(values)
     }

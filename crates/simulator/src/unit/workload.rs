@@ -5,7 +5,7 @@ use super::rows::RowPacking;
 use flashd_golden::{Action, Biases, Head, Model, PartialState, QueryResult};
 use flashd_hwmodel::unit::lse::log_sum_exp;
 use flashd_spec::bits::pack;
-use flashd_spec::config::Carried;
+use flashd_spec::config::{Carried, CoreConfig};
 use flashd_spec::format::Scales;
 use flashd_spec::numerics::Numerics;
 use flashd_spec::unit::descriptor::{DESCRIPTOR_BYTES, Descriptor};
@@ -164,9 +164,7 @@ impl UnitJob {
                 memory.write(row(rows), &of_s.pack(&state));
             }
             if let Some(rows) = &job.lse {
-                let none = n.no_key(core).unwrap_or_default();
-                let scalars = result.state.as_ref().map_or(none, |state| state.scalars);
-                memory.write(row(rows), &log_sum_exp(core, &n, scalars).to_le_bytes());
+                memory.write(row(rows), &log_sum_exp_of(core, &n, result).to_le_bytes());
             }
         }
     }
@@ -217,12 +215,7 @@ impl UnitJob {
             let q: Vec<u64> = block.places.iter().flat_map(q).collect();
             let from: Vec<usize> = block.places.iter().map(|place| place.keys.start as usize).collect();
             let lengths: Vec<usize> = block.places.iter().map(|place| place.keys.end as usize).collect();
-            let states: Vec<Option<PartialState>> = match self.states.is_empty() {
-                true => Vec::new(),
-                false => {
-                    block.places.iter().map(|at| self.states[q_row(at.head, at.token)].clone()).collect()
-                }
-            };
+            let states = self.states_of(&block);
             let places = config.array.queries;
             let bias = |place: usize, key: usize| self.biases[(first + key) * places + place];
             let biases: Option<Biases> = if self.biases.is_empty() { None } else { Some(&bias) };
@@ -300,6 +293,12 @@ impl UnitJob {
             Readable::new(states.collect()),
         ]
     }
+}
+
+/// The log-sum-exp of a result, in binary32; minus infinity if it is empty.
+pub(super) fn log_sum_exp_of(core: &CoreConfig, n: &Numerics, result: &QueryResult) -> u32 {
+    let none = n.no_key(core).unwrap_or_default();
+    log_sum_exp(core, n, result.state.as_ref().map_or(none, |state| state.scalars))
 }
 
 /// The addresses of a descriptor.
