@@ -10,12 +10,14 @@ use crate::selection::{DesignSelection, Surroundings};
 use crate::selections::{fa2, flash_d, masked, partial};
 use crate::work::{self, create};
 use clap::Args;
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig, Values};
 use flashd_spec::format::{Format, Scale};
-use proofs::ProvenUnit;
+use flashd_spec::unit::UnitConfig;
+use proofs::{ProvenUnit, all_found};
+use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Check emitted attention units from outside: lint, cocotbext-axi's memory, the driver, a SoC of LiteX, proofs about addresses
+/// Check emitted attention units from outside: lint, cocotbext-axi's memory, the driver, a SoC of LiteX, proofs about addresses and queues
 ///
 ///   lint       the units of configs/units in Verilator with all warnings
 ///   cocotb     jobs with NumPy data behind cocotbext-axi's memory and register master, in Icarus (--long: more units, and in
@@ -25,9 +27,10 @@ use std::path::Path;
 ///              interrupts, refusals, SLVERR, soft resets; results as above
 ///   soc        with --long or --soc: VexRiscv runs the driver in a SoC of LiteX in Verilator, and prints by its UART; this takes
 ///              riscv64-unknown-elf-gcc
-///   proof      of the parts of a unit that form addresses, by temporal induction with Yosys, so in every cycle after a reset: rows lie
-///              in the ranges of the job's fields, bursts in their rows and in pages of 4 KiB, beats are as many as announced, and
-///              strobes are of bytes of the row (testbench/unit/formal; --long: mutants, too, which must be found)
+///   proof      of parts of a unit, by temporal induction with Yosys, so in every cycle after a reset: rows lie in the ranges of the
+///              job's fields, bursts in their rows and in pages of 4 KiB, beats are as many as announced, strobes are of bytes of the
+///              row, queues keep their entries, and a reader takes the beats of each row (testbench/unit/formal; --long: also units
+///              with partial results and with a buffer, and mutants, which must be found)
 ///
 /// The Python tools are installed from PyPI when they are missing (scripts/venv).
 #[derive(Args)]
@@ -49,62 +52,94 @@ pub struct UnitOptions {
 
 /// A unit that runs behind cocotb's memory, in these simulators.
 struct UnitCase {
-    core: CoreConfig,
-    memory: Surroundings,
+    unit: UnitConfig,
     /// Without --long: the tests that this unit is for; empty for all.
     tests: &'static str,
     simulators: &'static [&'static str],
     long: &'static [&'static str],
+    /// Its parts are proved: always, with --long, or never.
+    proofs: Proofs,
 }
 
-fn memory(queries: usize, beat: u32, kv_buffer: u32, all_values: bool) -> Surroundings {
-    Surroundings::Memory { queries, beat, kv_buffer, all_values }
+#[derive(Clone, Copy, PartialEq)]
+enum Proofs {
+    Always,
+    Long,
+    Never,
+}
+
+impl UnitCase {
+    /// The unit as `flashd generate` selects it.
+    fn selection(&self) -> DesignSelection {
+        let UnitConfig { array, beat_bits, kv_buffer, values, .. } = &self.unit;
+        let around = Surroundings::Memory {
+            queries: array.queries,
+            beat: *beat_bits,
+            kv_buffer: *kv_buffer,
+            all_values: *values == Values::All,
+        };
+        DesignSelection::around(array.core.clone(), around)
+    }
+}
+
+/// A unit with requested values.
+fn unit(core: CoreConfig, queries: usize, beat_bits: u32) -> UnitConfig {
+    UnitConfig { beat_bits, ..UnitConfig::new(ArrayConfig::new(core, queries)) }
+}
+
+/// A unit with all values.
+fn all(core: CoreConfig, queries: usize, beat_bits: u32) -> UnitConfig {
+    UnitConfig { values: Values::All, ..unit(core, queries, beat_bits) }
 }
 
 fn cases() -> Vec<UnitCase> {
     vec![
         UnitCase {
-            core: masked(flash_d(16, Format::BF16)),
-            memory: memory(3, 64, 0, false),
+            unit: unit(masked(flash_d(16, Format::BF16)), 3, 64),
             tests: "",
             simulators: &["icarus"],
             long: &["verilator"],
+            proofs: Proofs::Always,
         },
         // The contest's format and factor of scores.
         UnitCase {
-            core: CoreConfig { q_scales: Some(Scale::RowQ16), ..masked(flash_d(16, Format::fixed(16, 8))) },
-            memory: memory(4, 128, 0, true),
+            unit: all(
+                CoreConfig { q_scales: Some(Scale::RowQ16), ..masked(flash_d(16, Format::fixed(16, 8))) },
+                4,
+                128,
+            ),
             tests: "registers_of_the_contest,groups_and_offsets",
             simulators: &["icarus"],
             long: &["verilator"],
+            proofs: Proofs::Never,
         },
         UnitCase {
-            core: partial(fa2(16, Format::BF16)),
-            memory: memory(3, 64, 0, false),
+            unit: unit(partial(fa2(16, Format::BF16)), 3, 64),
             tests: "states_and_log_sum_exps",
             simulators: &["icarus"],
             long: &["verilator"],
+            proofs: Proofs::Long,
         },
         UnitCase {
-            core: partial(flash_d(16, Format::BF16)),
-            memory: memory(2, 128, 0, true),
+            unit: all(partial(flash_d(16, Format::BF16)), 2, 128),
             tests: "",
             simulators: &[],
             long: &["icarus"],
+            proofs: Proofs::Never,
         },
         UnitCase {
-            core: masked(fa2(16, Format::BF16)),
-            memory: memory(4, 128, 16, true),
+            unit: UnitConfig { kv_buffer: 16, ..all(masked(fa2(16, Format::BF16)), 4, 128) },
             tests: "",
             simulators: &[],
             long: &["icarus", "verilator"],
+            proofs: Proofs::Long,
         },
         UnitCase {
-            core: masked(flash_d(16, Format::FP8_E4M3)),
-            memory: memory(8, 512, 0, true),
+            unit: all(masked(flash_d(16, Format::FP8_E4M3)), 8, 512),
             tests: "",
             simulators: &[],
             long: &["icarus"],
+            proofs: Proofs::Never,
         },
     ]
 }
@@ -135,13 +170,14 @@ pub fn attention_unit(options: &UnitOptions) -> Outcome {
 /// The benches of single units, and the lint of shipped ones.
 fn units(options: &UnitOptions, python: &Python, work: &Path, table: &mut CheckTable) -> Outcome {
     let seed = options.seed.to_string();
+    let mut found = BTreeSet::new();
     for (i, case) in cases().iter().enumerate() {
         let simulators = [case.simulators, if options.long { case.long } else { &[] }].concat();
         if simulators.is_empty() {
             continue;
         }
         let folder = create(&work.join(i.to_string()))?;
-        DesignSelection::around(case.core.clone(), case.memory).generate(&[], &folder)?;
+        case.selection().generate(&[], &folder)?;
         let name = work::only(&folder, ".v")?;
         for simulator in simulators {
             let tests =
@@ -153,13 +189,16 @@ fn units(options: &UnitOptions, python: &Python, work: &Path, table: &mut CheckT
         if i == 0 {
             table.line(&name, "driver", "verilator", || bench(python, "driver", &folder, &name, &[]))?;
         }
-        if i == 0 {
-            let unit = ProvenUnit::new(&case.core, &folder, &name)?;
+        if case.proofs == Proofs::Always || options.long && case.proofs == Proofs::Long {
+            let unit = ProvenUnit::new(&case.unit, &folder, &name)?;
             unit.prove(table)?;
             if options.long {
-                unit.find_mutants(table)?;
+                unit.find_mutants(table, &mut found)?;
             }
         }
+    }
+    if options.long {
+        all_found(&found)?;
     }
     for (i, file) in work::files(&root().join("configs/units"), ".json")?.iter().enumerate() {
         let folder = create(&work.join(format!("shipped{i}")))?;

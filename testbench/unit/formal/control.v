@@ -1,5 +1,6 @@
 // Reads of descriptors and of block tables. A descriptor is read once, within its 256 bytes; numbers of pages are read in order and each
 // once, from that of the block's first key to that of its last, each by the beat that it is in. A number that is handed on is that of a page.
+// The queue of beats has room for each that comes.
 
 `default_nettype none
 
@@ -26,6 +27,8 @@ module control_props (
     (* hierconn *) wire [`ADDRESS-1:0] \dut.address_q ;
     (* hierconn *) wire [5:0] \dut.used_q ;
     (* hierconn *) wire \dut.words_pop ;
+    (* hierconn *) wire [5:0] \dut.u_beats.count_q ;
+    (* hierconn *) wire \dut.u_beats.valid_q ;
 
     localparam MASK = `BEAT - 1;
     reg begun = 1'b0;
@@ -37,6 +40,8 @@ module control_props (
     reg [31:0] number, last;
     // Beats that have been requested and not been popped.
     reg [6:0] under_way;
+    // Beats of these that have not come.
+    reg [6:0] coming;
 
     wire [`ADDRESS:0] address = {1'b0, table_base} + {number, 2'd0};
 
@@ -48,6 +53,7 @@ module control_props (
         page_before <= page;
         fetched <= ~rst & fetch & (fetched | grant);
         under_way <= rst ? 7'd0 : under_way + (grant ? burst_beats : 10'd0) - \dut.words_pop ;
+        coming <= rst ? 7'd0 : coming + (grant ? burst_beats : 10'd0) - beat_comes;
         if (rst) some <= 1'b0;
         else if (range & paged) begin
             some <= from < to;
@@ -72,9 +78,9 @@ module control_props (
         if (fetch & ~fetch_before) assume (under_way == 7'd0);
         // segments: a block's range comes when all numbers of the one before are taken, and its keys are those of the job.
         if (range & paged) assume (~some);
-        // read_requests; the queue: what is popped has been requested; segments take what is there.
+        // read_requests; the memory: beats come that were requested; segments take what is there.
         if (grant) assume (burst_valid);
-        if (\dut.words_pop ) assume (under_way != 7'd0);
+        if (beat_comes) assume (coming != 7'd0);
         if (take) assume (entry_valid);
         if (begun & ~rst) begin
             if (burst_valid & fetch) begin
@@ -88,8 +94,11 @@ module control_props (
             if (burst_valid) assert (burst_address[11:0] + `BEAT * burst_beats <= 4096);
             if (entry_valid) assert (entry < pages & ~fetch);
             assert (under_way <= 7'd32);
+            if (beat_comes) assert (\dut.u_beats.count_q < 6'd32);
+            if (\dut.words_pop ) assert (\dut.u_beats.valid_q );
             if (fetch & ~fetched) assert (under_way == 7'd0);
             // What induction needs.
+            assert (under_way == coming + \dut.u_beats.count_q + \dut.u_beats.valid_q & coming <= 7'd32);
             assert (under_way == \dut.used_q & fetched == \dut.fetched_q );
             assert (some == (\dut.left_q != 32'd0));
             if (some) assert (number <= last & \dut.left_q == last - number + 32'd1 & {1'b0, \dut.address_q } == address);

@@ -8,9 +8,9 @@ module job_props (
     input wire [63:0] queue_address, following,
     input wire [31:0] queries,
     input wire [7:0] code,
-    input wire [4:0] fault,
-    input wire [9:0] resp,
-    input wire [5*`ADDRESS-1:0] at
+    input wire [`FAULTS-1:0] fault,
+    input wire [2*`FAULTS-1:0] resp,
+    input wire [`FAULTS*`ADDRESS-1:0] at
 );
     wire fetch, check, begins, stop, done, clear, busy;
     wire [`ADDRESS-1:0] descriptor;

@@ -1,6 +1,7 @@
 // Segments of keys and values. The address of a segment is that of its head, and page times its stride, and row in the page times its stride,
 // with a head below the job's, the number of the page that was taken from the block table, and rows that end with the page and with the
-// keys of the job. Products come from outside, a cycle after their factors.
+// keys of the job. Products come from outside, a cycle after their factors. With a buffer of BUFFER rows: a stored segment has rows of the
+// head that were kept before, in their places, which are the first BUFFER ones.
 
 `default_nettype none
 
@@ -17,6 +18,10 @@ module segments_props (
     wire [`ADDRESS-1:0] key_address, value_address;
     wire [29:0] key_rows, value_rows;
     wire [31:0] a, b, from, to;
+`ifdef BUFFER
+    wire key_stored, key_keep, value_stored, value_keep;
+    wire [$clog2(`BUFFER)-1:0] key_place, value_place;
+`endif
     `PART dut (
         .clk(clk), .rst(rst), .job_group(group), .job_queries(queries), .job_k_heads(k_heads), .job_position(position),
         .job_window(window), .job_keys(keys), .job_page(page), .job_k(k), .job_v(v), .job_k_row(k_row), .job_v_row(v_row),
@@ -25,7 +30,16 @@ module segments_props (
         .key_valid(key_valid), .key_address(key_address), .key_rows(key_rows), .key_absent(key_absent), .key_last(key_last),
         .value_valid(value_valid), .value_address(value_address), .value_rows(value_rows), .value_absent(value_absent),
         .value_last(value_last), .a(a), .b(b), .take_entry(take_entry), .range(range), .from(from), .to(to)
+`ifdef BUFFER
+        , .key_stored(key_stored), .key_keep(key_keep), .key_place(key_place), .value_stored(value_stored), .value_keep(value_keep),
+        .value_place(value_place)
+`endif
     );
+`ifdef BUFFER
+    (* hierconn *) wire [$clog2(`BUFFER):0] \dut.loaded_q ;
+    // Rows of the head that are kept: the first ones.
+    reg [31:0] kept;
+`endif
     (* hierconn *) wire [2:0] \dut.state_q ;
     (* hierconn *) wire [2:0] \dut.count_q ;
     (* hierconn *) wire \dut.finished_q ;
@@ -69,6 +83,11 @@ module segments_props (
         else if (sent & key_last & \dut.head_ends_q ) of_keys <= of_keys + 16'd1;
         if (begins) {key_head, value_head} <= {k, v};
         else if (sent & key_last & \dut.head_ends_q ) {key_head, value_head} <= {key_head + k_head, value_head + v_head};
+`ifdef BUFFER
+        if (rst | sent & key_last & \dut.head_ends_q ) kept <= 32'd0;
+        // A block without keys may forget rows.
+        else if (sent & key_keep) kept <= key_absent ? until : next + key_rows;
+`endif
         if (range) {next, until} <= {from, to};
         else if (sent) next <= next + key_rows;
         if (rst | range) known <= 1'b0;
@@ -111,6 +130,18 @@ module segments_props (
                 assert (a == (\dut.count_q == 3'd0 | \dut.count_q == 3'd2 ? (paged ? \dut.page_q : 32'd0) : in_page));
                 assert (b == (\dut.count_q == 3'd0 ? k_page : \dut.count_q == 3'd1 ? k_row : \dut.count_q == 3'd2 ? v_page : v_row));
             end
+`ifdef BUFFER
+            if (key_valid) begin
+                assert (value_stored == key_stored & value_keep == key_keep & value_place == key_place);
+                assert (~(key_stored & key_keep));
+            end
+            if (key_valid & ~key_absent) begin
+                if (key_stored) assert (next + key_rows <= kept & key_place == next);
+                else if (key_keep) assert (next == kept & next + key_rows <= `BUFFER & key_place == next);
+                else assert (next > kept | kept == `BUFFER);
+            end
+            assert (\dut.loaded_q == kept & kept <= `BUFFER);
+`endif
             // What induction needs.
             assert (running == (\dut.state_q != 3'd0) & \dut.state_q < 3'd6);
             assert (\dut.count_q <= 3'd4 & (\dut.count_q == 3'd0 | \dut.state_q == 3'd4));
@@ -123,7 +154,7 @@ module segments_props (
             end
             if (\dut.state_q > 3'd2) begin
                 assert (\dut.row_q == next & \dut.to_q == until & until <= keys);
-                if (\dut.known_q ) assert (known & page_of == next >> page[4:0]);
+                if (\dut.known_q ) assert (paged & known & page_of == next >> page[4:0]);
                 if (known) assert (number == \dut.page_q );
             end
             if (\dut.state_q > 3'd3 & paged & next < until) assert (\dut.known_q );
