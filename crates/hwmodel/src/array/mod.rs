@@ -43,3 +43,13 @@ function! {
     outputs { y: 1 }
     eval<W> { [W::zero(1)] }
 }
+
+function! {
+    /// The constant zero, for a port that is not used or the end of a row.
+    pub struct ZeroFunction { width: u32 }
+    name(this) = format!("zero_{}", this.width);
+    doc = "y = 0.";
+    inputs {}
+    outputs { y: this.width }
+    eval<W> { [W::zero(this.width)] }
+}

@@ -34,21 +34,10 @@ pub use flashd_spec::numerics::merge_numerics;
 pub use tree::build;
 
 use crate::attention::lane::LaneFormats;
-use crate::function;
 use flashd_spec::numerics::Numerics;
 
 /// The formats of a merge's float lanes: values are as wide as accumulators. `inner` is the format of differences and
 /// products.
 pub fn merge_formats(n: &Numerics, inner: flashd_spec::format::Format) -> LaneFormats {
     LaneFormats { value: n.accumulator, ..LaneFormats::new(n, inner) }
-}
-
-function! {
-    /// Constant zero, for a port that is not used.
-    pub struct ZeroFunction { width: u32 }
-    name(this) = format!("zero_{}", this.width);
-    doc = "y = 0.";
-    inputs {}
-    outputs { y: this.width }
-    eval<W> { [W::zero(this.width)] }
 }

@@ -1,12 +1,11 @@
 //! Cores that share a query, and the tree that merges their parts.
 
-use super::ZeroFunction;
 use super::lane::MergeKind;
 use super::node::merge_node;
 use super::result::result;
 use super::scalars::{LseScalars, MergeScalars, State, SumScalars};
-use crate::array::LowFunction;
 use crate::array::flag_tree::flag_tree;
+use crate::array::{LowFunction, ZeroFunction};
 use crate::attention::delay::{delay, late_flag};
 use crate::attention::ports::{CoreInputs, CoreOutputs, OpenInputs, contract_order};
 use crate::catalogue::core;

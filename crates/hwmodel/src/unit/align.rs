@@ -26,7 +26,7 @@ fn rotate_down<W: Word>(bytes: &[W], by: &W) -> Vec<W> {
     })
 }
 
-/// The bytes of a row that are in two beats: from `offset` on in the one before, and what is below in the one that comes.
+/// The bytes of a row from two beats: those from `offset` on of the last beat, and the lower ones of the beat that comes.
 pub struct ReadAlign {
     /// Logarithm of the bytes of a beat.
     pub beat: u32,
@@ -70,7 +70,7 @@ impl VectorFunction for ReadAlign {
     }
 }
 
-/// The bytes of a beat that is written: those of the row, moved up by `offset`, behind those that the beat before left over.
+/// The bytes of a written beat: first the rest of the row's last beat, then bytes of the row, moved up by `offset`.
 pub struct WriteAlign {
     /// Logarithm of the bytes of a beat.
     pub beat: u32,

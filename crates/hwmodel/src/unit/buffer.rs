@@ -1,7 +1,7 @@
 //! The buffer of rows: keys or values of the first tokens of a head stay on chip, and later blocks read them from there.
 //!
-//! The order of rows is that of the segments. A segment that is stored comes from the buffer, a row a cycle; another comes from the memory
-//! port, and is written to the buffer on its way if it is to be kept.
+//! Rows leave in the order of segments. A stored segment comes from the buffer, a row a cycle; others come from the memory port, and are
+//! written to the buffer on their way if they are to be kept.
 
 use super::align::words_of;
 use super::bursts::RowShape;
@@ -9,6 +9,7 @@ use super::fifo::queue;
 use super::memory::{ReadPort, WritePort, memory};
 use super::rows::RowStream;
 use super::segments::{ROW_BITS, Segment};
+use crate::array::results::SelectFunction;
 use crate::function;
 use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire};
 use crate::word::{Word, index_bits};
@@ -153,6 +154,20 @@ fn gather(m: &mut Module, beats: u32, (valid, data): (Wire, &[Wire]), pop: Wire)
     (full, words, room)
 }
 
+/// The words of the row that leaves: of the row that was read from the buffer, or of the gathered one, which are `words`. `ports`: a row is
+/// written, a row is read, and where; `from`: the row was read from the buffer, and is not in memory.
+fn kept_rows(m: &mut Module, word: u32, words: &[Wire], ports: [Wire; 3], from: [Wire; 2]) -> Vec<Wire> {
+    let ([write, read, address], [reading, absent]) = (ports, from);
+    let wide = Rewords { count: words.len(), from: word, to: BUFFER_WORD, absent: false };
+    let to_write = m.leaf("to_write", VectorLeaf::new(wide), words);
+    let to = WritePort { write, address, data: &to_write };
+    let stored = memory(m, "rows", &to, &ReadPort { read, address });
+    let narrow = Rewords { count: stored.len(), from: BUFFER_WORD, to: word, absent: true };
+    let stored = m.leaf("from_buffer", VectorLeaf::new(narrow), &[&stored[..], &[absent]].concat());
+    let rows = stored.iter().zip(words).map(|(&stored, &row)| [reading, stored, row]);
+    m.call_each("row", SelectFunction { width: word }, rows)
+}
+
 /// Rows in the order of segments, from a buffer of `2^bits` rows and from the beats of a reader. `push`: a segment comes, only if there is
 /// room; `ready`: the row is taken.
 pub fn row_buffer(
@@ -193,20 +208,9 @@ pub fn row_buffer(
         let (fetch_later, read_last_later) = (m.later(1), m.later(1));
         let read_last = m.register_if("read_last_q", fetch_later, read_last_later);
         let read_null = m.register_if("read_null_q", fetch_later, held[0]);
-        let rules = [
-            waiting.valid,
-            held[2],
-            held[0],
-            held[3],
-            held[1],
-            active,
-            left,
-            at,
-            reading,
-            read_last,
-            gathered,
-            ready,
-        ];
+        let ([absent, last, stored, keep], offered) = ([0, 1, 2, 3].map(|i| held[i]), waiting.valid);
+        let rules =
+            [offered, stored, absent, keep, last, active, left, at, reading, read_last, gathered, ready];
         let [take, fetch, valid, ends, write, pop, moves, next_active, next_reading, next_at, fetch_last] =
             m.call("rules", MergeRulesFunction { bits }, rules);
         m.drive_all(&[take_later, pop_later, fetch_later, read_last_later], &[take, pop, fetch, fetch_last]);
@@ -216,14 +220,7 @@ pub fn row_buffer(
             m.call("next", next, [take, moves, waiting.words[0][0], waiting.words[2][0], left, next_at]);
         m.next_all(&[left, at], &[next_left, next_at]);
 
-        let wide = Rewords { count: words.len(), from: word, to: BUFFER_WORD, absent: false };
-        let to_write = m.leaf("to_write", VectorLeaf::new(wide), &words);
-        let to = WritePort { write, address: at, data: &to_write };
-        let read = memory(m, "rows", &to, &ReadPort { read: fetch, address: at });
-        let narrow = Rewords { count: read.len(), from: BUFFER_WORD, to: word, absent: true };
-        let read = m.leaf("from_buffer", VectorLeaf::new(narrow), &[&read[..], &[read_null]].concat());
-        let select = crate::array::results::SelectFunction { width: word };
-        let y = m.call_each("row", select, read.iter().zip(&words).map(|(&read, &row)| [reading, read, row]));
+        let y = kept_rows(m, word, &words, [write, fetch, at], [reading, read_null]);
         let [is_null] = m.call("is_null", BothFunction {}, [reading, read_null]);
         RowBuffer {
             room: m.output("room", waiting.room),

@@ -1,7 +1,7 @@
 //! Bursts that read the rows of segments.
 //!
-//! A row is a burst, or two where it crosses a boundary of 4 KiB, which a burst of AXI4 must not. Beats are requested only if the queue
-//! behind has room for them, so that the memory never waits for the unit.
+//! A row is a burst, or two where it crosses a boundary of 4 KiB, which a burst of AXI4 must not. Beats are requested only if the
+//! queue that receives them has room, so that the memory never waits for the unit.
 
 use super::segments::{ROW_BITS, Segment, ahead};
 use crate::function;
@@ -14,7 +14,7 @@ const PAGE_BITS: u32 = 12;
 /// Width of a number of beats of a row.
 pub const BEAT_COUNT_BITS: u32 = 10;
 
-/// Width of a number of bytes of a row, at most 4,096 and those of a beat.
+/// Width of a row's number of bytes: 4,096 at most, and a beat more while sums are formed.
 pub const ROW_BYTES_BITS: u32 = PAGE_BITS + 1;
 
 /// The rows of one kind.

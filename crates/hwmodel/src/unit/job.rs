@@ -211,87 +211,81 @@ pub struct JobStates {
     pub busy: Wire,
 }
 
+impl JobInputs {
+    /// The inputs as ports of a module.
+    fn enter(&self, m: &mut Module) -> JobInputs {
+        let [start, queue] = m.input_each([("start", self.start), ("queue", self.queue)]);
+        let [soft_reset, queue_address] =
+            m.input_each([("soft_reset", self.soft_reset), ("queue_address", self.queue_address)]);
+        let [next, queries] = m.input_each([("following", self.next), ("queries", self.queries)]);
+        let flags = m.input_each([("interrupts", self.flags[0]), ("follows", self.flags[1])]);
+        let loaded = m.input("loaded", self.loaded);
+        let checked = m.input_each([("checked", self.checked[0]), ("code", self.checked[1])]);
+        let all_written = m.input("all_written", self.all_written);
+        let unanswered = m.input_each([("reads", self.unanswered[0]), ("writes", self.unanswered[1])]);
+        let all = |of: fn(&Fault) -> Wire| self.faults.iter().map(of).collect::<Vec<Wire>>();
+        let faults = m.inputs("fault", &all(|fault| fault.fault));
+        let resps = m.inputs("resp", &all(|fault| fault.resp));
+        let places = m.inputs("at", &all(|fault| fault.at));
+        let faults = faults.into_iter().zip(resps).zip(places);
+        let faults = faults.map(|((fault, resp), at)| Fault { fault, resp, at }).collect();
+        let beyond = m.input("beyond", self.beyond);
+        JobInputs {
+            start,
+            queue,
+            soft_reset,
+            queue_address,
+            next,
+            queries,
+            flags,
+            loaded,
+            checked,
+            all_written,
+            unanswered,
+            faults,
+            beyond,
+        }
+    }
+
+    /// The first fault: there is one, its code, its address of `bits` bits.
+    fn first_fault(&self, m: &mut Module, bits: u32) -> [Wire; 3] {
+        let first = FirstFault { count: self.faults.len(), bits };
+        let all = |of: fn(&Fault) -> Wire| self.faults.iter().map(of);
+        let inputs = all(|fault| fault.fault).chain(all(|fault| fault.resp)).chain(all(|fault| fault.at));
+        let inputs: Vec<Wire> = inputs.chain([self.beyond]).collect();
+        let found = m.leaf("first_fault", VectorLeaf::new(first), &inputs);
+        [found[0], found[1], found[2]]
+    }
+}
+
 /// The states of jobs on a port with addresses of `bits` bits.
 pub fn job_states(around: &mut Module, name: &str, bits: u32, inputs: &JobInputs) -> JobStates {
     let tag = Tag::module(format!("job_states_{}_{bits}", inputs.faults.len()), "The states of a job.");
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let [start, queue] = m.input_each([("start", inputs.start), ("queue", inputs.queue)]);
-        let [soft_reset, queue_address] =
-            m.input_each([("soft_reset", inputs.soft_reset), ("queue_address", inputs.queue_address)]);
-        let [following, queries] = m.input_each([("following", inputs.next), ("queries", inputs.queries)]);
-        let [interrupts, follows] =
-            m.input_each([("interrupts", inputs.flags[0]), ("follows", inputs.flags[1])]);
-        let [loaded, checked, code] = m.input_each([
-            ("loaded", inputs.loaded),
-            ("checked", inputs.checked[0]),
-            ("code", inputs.checked[1]),
-        ]);
-        let [all_written, reads, writes] = m.input_each([
-            ("all_written", inputs.all_written),
-            ("reads", inputs.unanswered[0]),
-            ("writes", inputs.unanswered[1]),
-        ]);
-        let all = |of: fn(&Fault) -> Wire| inputs.faults.iter().map(of).collect::<Vec<Wire>>();
-        let faults = m.inputs("fault", &all(|fault| fault.fault));
-        let resps = m.inputs("resp", &all(|fault| fault.resp));
-        let places = m.inputs("at", &all(|fault| fault.at));
-        let beyond = m.input("beyond", inputs.beyond);
-
-        let first = FirstFault { count: faults.len(), bits };
-        let found = m.leaf(
-            "first_fault",
-            VectorLeaf::new(first),
-            &[&faults[..], &resps, &places, &[beyond]].concat(),
-        );
-        let [fault, fault_code, fault_at] = [found[0], found[1], found[2]];
-        let [empty, quiet] = m.call("events", JobEventsFunction {}, [queries, reads, writes]);
-        let (state, queued, kept) =
-            (m.state("state_q", 3), m.state("queued_q", 1), m.state("code_q", CODE_BITS));
+        let of = inputs.enter(m);
+        let [fault, fault_code, fault_at] = of.first_fault(m, bits);
+        let [reads, writes] = of.unanswered;
+        let [empty, quiet] = m.call("events", JobEventsFunction {}, [of.queries, reads, writes]);
+        let (state, queued) = (m.state("state_q", 3), m.state("queued_q", 1));
+        let kept = m.state("code_q", CODE_BITS);
         let at = m.state("descriptor_q", 64);
         let more_later = m.later(1);
         let place = DescriptorPlaceFunction { bits };
         let [next_at, misplaced] =
-            m.call("descriptor", place, [queue, more_later, queue_address, following, at]);
+            m.call("descriptor", place, [of.queue, more_later, of.queue_address, of.next, at]);
         m.next(at, next_at);
+        let JobInputs { start, queue, soft_reset, loaded, all_written: written, .. } = of;
+        let ([checked, code], [interrupts, follows]) = (of.checked, of.flags);
         let rules = [
-            state,
-            queued,
-            start,
-            queue,
-            soft_reset,
-            misplaced,
-            loaded,
-            checked,
-            code,
-            empty,
-            all_written,
-            quiet,
-            fault,
-            fault_code,
-            interrupts,
-            follows,
-            kept,
+            state, queued, start, queue, soft_reset, misplaced, loaded, checked, code, empty, written, quiet,
+            fault, fault_code, interrupts, follows, kept,
         ];
-        let [
-            fetch,
-            check,
-            begin,
-            stop,
-            done,
-            raise,
-            failed,
-            clear,
-            busy,
-            next_state,
-            next_queued,
-            next_kept,
-            faults,
-            more,
-        ] = m.call("rules", JobRulesFunction {}, rules);
+        let rules: [Wire; 14] = m.call("rules", JobRulesFunction {}, rules);
+        let [fetch, check, begin, stop, done, raise, failed, clear, busy, .., faults, more] = rules;
         m.drive(more_later, more);
-        m.next_all(&[state, queued, kept], &[next_state, next_queued, next_kept]);
+        m.next_all(&[state, queued, kept], &rules[9..12]);
         let [wide] = m.call("fault_address", WideAddressFunction { bits }, [fault_at]);
         let [reported] = m.call("reported", SelectFunction { width: 64 }, [fault, wide, at]);
         let address = m.register_if("fault_q", faults, reported);

@@ -9,7 +9,8 @@ use crate::array::results::SelectFunction;
 use crate::function;
 use crate::rtl::{Function, Module, Tag, Wire};
 use crate::word::{Num, bits_for};
-use crate::wrapper::parts::{LeastFunction, ZeroFunction, no_key};
+use crate::wrapper::logic::IsZeroFunction;
+use crate::wrapper::parts::{LeastFunction, no_key};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
@@ -133,7 +134,7 @@ pub fn log_sum_exp(config: &CoreConfig, n: &Numerics, scalars: [u64; 2]) -> u32 
             float_of_l(config, n).eval([word(0), none])
         }
         Design::Fa2 => {
-            let [none] = ZeroFunction { bits: bits[1] }.eval([word(1)]);
+            let [none] = IsZeroFunction { bits: bits[1] }.eval([word(1)]);
             let begin = begin(config, n);
             let digit = LseDigitFunction { sum_bits: begin.sum_bits() };
             let [mut x, mut sum] = begin.eval([word(0), word(1)]);

@@ -8,6 +8,7 @@ use crate::array::results::SelectFunction;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire, bundle};
 use crate::word::index_bits;
+use crate::wrapper::logic::{EitherFunction, IsZeroFunction};
 
 function! {
     /// The place of a query: which ends it is at, and the next place.
@@ -114,16 +115,6 @@ function! {
     }
 }
 
-function! {
-    /// Whether a token is the first.
-    pub struct FirstTokenFunction {}
-    name(this) = "first_token";
-    doc = "The token is number 0.";
-    inputs { token: 32 }
-    outputs { first: 1 }
-    eval<W> { [token.any().not()] }
-}
-
 /// The address of the row of a query, result or state at a place, for a job whose fields `[base, row, head]` are given.
 ///
 /// `begin`: a job begins; `step`: the place is left.
@@ -145,10 +136,10 @@ pub fn row_address(
             ("head_ends", place.head_ends),
         ]);
         let [begin, step] = m.input_each([("begins", begin), ("step", step)]);
-        let [moves] = m.call("moves", crate::wrapper::logic::EitherFunction {}, [begin, step]);
+        let [moves] = m.call("moves", EitherFunction {}, [begin, step]);
         let [address, of_token, of_group] =
             ["address_q", "token_q", "group_q"].map(|name| m.state_if(name, bits, moves));
-        let [first_token] = m.call("first", FirstTokenFunction {}, [token]);
+        let [first_token] = m.call("first", IsZeroFunction { bits: 32 }, [token]);
         let next = [row, head, address, of_token, of_group, first_token, group_ends, head_ends];
         let next: [Wire; 3] = m.call("next", NextRowFunction { bits }, next);
         let select = SelectFunction { width: bits };

@@ -7,7 +7,7 @@ use super::segments::{ROW_BITS, Segment};
 use crate::function;
 use crate::rtl::{Module, Tag, VectorLeaf, Wire, bundle};
 use crate::word::{index_bits, ones};
-use crate::wrapper::logic::BothFunction;
+use crate::wrapper::logic::{BothFunction, WithoutFunction};
 
 /// Logarithm of the segments that wait for their bursts.
 const BURST_QUEUE_BITS: u32 = 1;
@@ -164,19 +164,13 @@ pub fn row_reader(
 
         // Segments wait twice: for their bursts, and for their beats.
         let [take_bursts, take_beats, pop] = [(); 3].map(|()| m.later(1));
-        let entry: [&[Wire]; 3] = [&[address], &[rows], &[absent, last]];
-        let queues = [("to_request", take_bursts), ("to_receive", take_beats)];
-        let waiting: Vec<_> = queues
-            .into_iter()
-            .zip([BURST_QUEUE_BITS, segment_bits])
-            .map(|((name, take), bits)| queue(m, name, bits, push, &entry, take))
-            .collect();
-        let segment_of = |of: &super::fifo::Queue| {
-            let [address, rows, flags] = [0, 1, 2].map(|group| &of.words[group]);
-            // A request does not look at the last flag.
-            Segment::plain(of.valid, address[0], rows[0], [flags[0], flags[flags.len() - 1]])
+        let mut wait = |name: &str, bits, take| {
+            let waiting = queue(m, name, bits, push, &[&[address], &[rows], &[absent, last]], take);
+            let [address, rows, flags] = [0, 1, 2].map(|group| &waiting.words[group]);
+            (Segment::plain(waiting.valid, address[0], rows[0], [flags[0], flags[1]]), waiting.room)
         };
-        let [to_request, to_receive] = [segment_of(&waiting[0]), segment_of(&waiting[1])];
+        let (to_request, room_to_request) = wait("to_request", BURST_QUEUE_BITS, take_bursts);
+        let (to_receive, room_to_receive) = wait("to_receive", segment_bits, take_beats);
         let (burst, take) = bursts(m, "bursts", (row, room), &to_request, stride, [grant, pop]);
         m.drive(take_bursts, take);
 
@@ -185,21 +179,14 @@ pub fn row_reader(
         let received = receive(m, row, &to_receive, stride, [beats.valid, ready]);
         m.drive_all(&[take_beats, pop], &[received.take, received.pop]);
         let before = m.registers_if("before_q", received.pop, &beats.words[0]);
-        let leaf = ReadAlign { beat: row.beat, word };
         let offset = super::fields::low_bits(m, "offset", received.at, row.beat);
-        let aligned = m.leaf(
-            "align",
-            VectorLeaf::new(leaf),
-            &[&beats.words[0], &before, &[offset, received.absent][..]].concat(),
-        );
+        let leaf = VectorLeaf::new(ReadAlign { beat: row.beat, word });
+        let inputs = [&beats.words[0], &before, &[offset, received.absent][..]].concat();
+        let aligned = m.leaf("align", leaf, &inputs);
         let resp = beats.words[1][0];
         let [fault] = m.call("fault", FaultFunction {}, [received.pop, resp]);
-        let [counted] = m.call(
-            "counted",
-            crate::wrapper::logic::WithoutFunction {},
-            [received.row_ends, received.absent],
-        );
-        let [room] = m.call("room", BothFunction {}, [waiting[0].room, waiting[1].room]);
+        let [counted] = m.call("counted", WithoutFunction {}, [received.row_ends, received.absent]);
+        let [room] = m.call("room", BothFunction {}, [room_to_request, room_to_receive]);
         RowReader {
             room: m.output("room", room),
             burst: m.hand_out("burst_", &burst),

@@ -212,6 +212,76 @@ pub struct WrittenRow {
     pub bytes: Wire,
 }
 
+/// A burst and a beat of it.
+struct Progress {
+    state: Wire,
+    /// A burst begins; its first beat, and its number of beats.
+    begins: Wire,
+    start: Wire,
+    beats: Wire,
+    /// The burst is offered.
+    aw: Wire,
+    /// A beat is offered; it is its burst's last.
+    w: Wire,
+    last: Wire,
+    /// The beat has strobes; it is its row's first; its last; all its bytes are left over from the stream's beat before.
+    strobes: Wire,
+    first: Wire,
+    final_beat: Wire,
+    tail: Wire,
+    /// The stream's beat is taken.
+    take: Wire,
+    row_ends: Wire,
+    /// The address of the oldest burst without an answer.
+    open: Wire,
+}
+
+/// The progress of bursts and beats. `controls`: a beat of the stream is offered; no burst may begin.
+fn progress(
+    m: &mut Module,
+    beat: u32,
+    row: WrittenRow,
+    controls: [Wire; 2],
+    answers: &WriteAnswers,
+) -> Progress {
+    let (WrittenRow { address, bytes }, [offered, stop]) = (row, controls);
+    let WriteAnswers { awready, wready, bvalid, .. } = *answers;
+    let bits = address.width();
+    let (state, rest) = (m.state("state_q", 2), m.state("rest_q", 1));
+    let waits = m.state("waits_q", 1);
+    let (sent, left) = (m.state("sent_q", BEAT_COUNT_BITS), m.state("left_q", BEAT_COUNT_BITS));
+    let burst = WriteBurstFunction { beat, address: bits };
+    let [start, beats, crosses] = m.call("burst", burst, [address, bytes, rest]);
+    // The addresses of bursts without an answer.
+    let begins_later = m.later(1);
+    let open = queue(m, "open", WRITES_BITS, begins_later, &[&[start]], bvalid);
+    let room = open.room;
+    let inputs = [
+        address, bytes, state, rest, sent, left, beats, crosses, stop, waits, offered, room, awready, wready,
+    ];
+    let rules: [Wire; 15] = m.call("rules", WriteRulesFunction { beat, address: bits }, inputs);
+    let [begins, aw, w, last, strobes, first, final_beat, tail, take, row_ends, next @ ..] = rules;
+    m.drive(begins_later, begins);
+    m.next_all(&[waits, state, rest, sent, left], &next);
+    let open = open.words[0][0];
+    Progress {
+        state,
+        begins,
+        start,
+        beats,
+        aw,
+        w,
+        last,
+        strobes,
+        first,
+        final_beat,
+        tail,
+        take,
+        row_ends,
+        open,
+    }
+}
+
 /// Writes rows. `beat`: logarithm of the bytes of a beat, and bits of its words; `stop`: no burst may begin.
 pub fn row_writer(
     around: &mut Module,
@@ -227,91 +297,41 @@ pub fn row_writer(
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let [address, bytes, offered, stop] = m.input_each([
-            ("address", row.address),
-            ("bytes", row.bytes),
-            ("offered", offered),
-            ("stop", stop),
-        ]);
+        let [address, bytes] = m.input_each([("address", row.address), ("bytes", row.bytes)]);
+        let controls = m.input_each([("offered", offered), ("stop", stop)]);
         let data = m.inputs("data", data);
         let answers = m.enter("", answers);
-
-        let (state, rest) = (m.state("state_q", 2), m.state("rest_q", 1));
-        let waits = m.state("waits_q", 1);
-        let (sent, left) = (m.state("sent_q", BEAT_COUNT_BITS), m.state("left_q", BEAT_COUNT_BITS));
-        let burst = WriteBurstFunction { beat, address: bits };
-        let [start, beats, crosses] = m.call("burst", burst, [address, bytes, rest]);
-        // The addresses of bursts without an answer.
-        let begins_later = m.later(1);
-        let open = queue(m, "open", WRITES_BITS, begins_later, &[&[start]], answers.bvalid);
-        let inputs = [
-            address,
-            bytes,
-            state,
-            rest,
-            sent,
-            left,
-            beats,
-            crosses,
-            stop,
-            waits,
-            offered,
-            open.room,
-            answers.awready,
-            answers.wready,
-        ];
-        let [
-            begins,
-            aw,
-            w,
-            last,
-            strobes,
-            first,
-            final_beat,
-            tail,
-            take,
-            row_ends,
-            next_waits,
-            next_state,
-            next_rest,
-            next_sent,
-            next_left,
-        ] = m.call("rules", WriteRulesFunction { beat, address: bits }, inputs);
-        m.drive(begins_later, begins);
-        m.next_all(
-            &[waits, state, rest, sent, left],
-            &[next_waits, next_state, next_rest, next_sent, next_left],
-        );
-        let awaddr = m.register_if("awaddr_q", begins, start);
-        let [len] = m.call("len", LenFunction {}, [beats]);
-        let awlen = m.register_if("awlen_q", begins, len);
+        let at = progress(m, beat, WrittenRow { address, bytes }, controls, &answers);
+        let awaddr = m.register_if("awaddr_q", at.begins, at.start);
+        let [len] = m.call("len", LenFunction {}, [at.beats]);
+        let awlen = m.register_if("awlen_q", at.begins, len);
 
         let offset = super::fields::low_bits(m, "offset", address, beat);
-        let wdata = beat_data(m, (beat, word), &data, [offset, tail, take]);
-        let strobe = [offset, bytes, strobes, first, final_beat];
+        let wdata = beat_data(m, (beat, word), &data, [offset, at.tail, at.take]);
+        let strobe = [offset, bytes, at.strobes, at.first, at.final_beat];
         let strobe = m.leaf("strobe", VectorLeaf::new(Strobes { beat }), &strobe);
 
         let [fault] = m.call("fault", FaultFunction {}, [answers.bvalid, answers.bresp]);
         let count = m.state("unanswered_q", UNANSWERED_BITS);
         let counted = UpDownFunction { bits: UNANSWERED_BITS };
-        let [next, some] = m.call("unanswered", counted, [count, begins, answers.bvalid]);
+        let [next, some] = m.call("unanswered", counted, [count, at.begins, answers.bvalid]);
         m.next(count, next);
-        let [busy] = m.call("busy", BusyFunction {}, [some, state]);
+        let [busy] = m.call("busy", BusyFunction {}, [some, at.state]);
         let channels = WriteChannels {
-            awvalid: m.output("awvalid", aw),
+            awvalid: m.output("awvalid", at.aw),
             awaddr: m.output("awaddr", awaddr),
             awlen: m.output("awlen", awlen),
-            wvalid: m.output("wvalid", w),
+            wvalid: m.output("wvalid", at.w),
             wdata: m.outputs("wdata", &wdata),
             wstrb: m.outputs("wstrb", &strobe),
-            wlast: m.output("wlast", last),
+            wlast: m.output("wlast", at.last),
         };
         RowWriter {
             channels,
-            take: m.output("take", take),
-            row_ends: m.output("row_ends", row_ends),
+            take: m.output("take", at.take),
+            row_ends: m.output("row_ends", at.row_ends),
             busy: m.output("busy", busy),
-            fault: m.output_each([("fault", fault), ("resp", answers.bresp), ("at", open.words[0][0])]),
+            fault: m.output_each([("fault", fault), ("resp", answers.bresp), ("at", at.open)]),
         }
     })
 }

@@ -30,6 +30,16 @@ function! {
 }
 
 function! {
+    /// Whether a word is zero.
+    pub struct IsZeroFunction { bits: u32 }
+    name(this) = format!("is_zero_{}", this.bits);
+    doc = "Whether x is 0.";
+    inputs { x: this.bits }
+    outputs { y: 1 }
+    eval<W> { [x.any().not()] }
+}
+
+function! {
     /// OR of two flags.
     pub struct EitherFunction {}
     name(this) = "either";

@@ -1,5 +1,7 @@
 //! States in memory: the state of no key, and a result followed by its state and the scalars of its log-sum-exp.
 
+use super::logic::IsZeroFunction;
+use crate::array::ZeroFunction;
 use crate::attention::ports::CoreOutputs;
 use crate::function;
 use crate::rtl::{Module, Wire};
@@ -16,21 +18,11 @@ function! {
     eval<W> { [x.eq(&W::constant(this.bits, 1 << (this.bits - 1)))] }
 }
 
-function! {
-    /// Whether l is that of no key.
-    pub struct ZeroFunction { bits: u32 }
-    name(this) = format!("zero_{}", this.bits);
-    doc = "Whether x is 0.";
-    inputs { x: this.bits }
-    outputs { y: 1 }
-    eval<W> { [x.any().not()] }
-}
-
 /// Whether scalars belong to the state of [no key](Numerics::no_key): the least L, or an l of 0.
 pub fn no_key(m: &mut Module, design: Design, scalars: &[Wire]) -> Wire {
     let [none] = match design {
         Design::FlashD => m.call("no_key", LeastFunction { bits: scalars[0].width() }, [scalars[0]]),
-        Design::Fa2 => m.call("no_key", ZeroFunction { bits: scalars[1].width() }, [scalars[1]]),
+        Design::Fa2 => m.call("no_key", IsZeroFunction { bits: scalars[1].width() }, [scalars[1]]),
     };
     none
 }
@@ -43,16 +35,6 @@ function! {
     inputs { x: this.width, empty: 1 }
     outputs { y: this.width }
     eval<W> { [empty.select(&W::constant(this.width, this.value), &x)] }
-}
-
-function! {
-    /// A zero word.
-    pub struct FillFunction { width: u32 }
-    name(this) = format!("fill_{}", this.width);
-    doc = "y = 0.";
-    inputs {}
-    outputs { y: this.width }
-    eval<W> { [W::zero(this.width)] }
 }
 
 /// The words of a result, its state and the scalars of its log-sum-exp; `fills` zeros of `word` bits follow each part. The state of an
@@ -76,7 +58,7 @@ pub fn parts_of(
         .collect();
     state.extend(&scalars);
     let of_lse = scalars.iter().map(|&scalar| vec![scalar]);
-    let [zero] = m.call("fill", FillFunction { width: word }, []);
+    let [zero] = m.call("fill", ZeroFunction { width: word }, []);
     let parts = [core.o.clone(), state].into_iter().chain(of_lse).zip(fills);
     parts.flat_map(|(part, &fill)| part.into_iter().chain(std::iter::repeat_n(zero, fill))).collect()
 }

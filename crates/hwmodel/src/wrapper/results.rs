@@ -6,9 +6,9 @@
 
 use super::beat::Shape;
 use super::buffer::beat_buffer;
-use super::parts::FillFunction;
 use super::ports::SourceOutputs;
 use super::vector::{by_width, port_of};
+use crate::array::ZeroFunction;
 use crate::array::results::SelectFunction;
 use crate::function;
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
@@ -86,7 +86,7 @@ pub fn result_stream(
 
         let mut words = words(m, shape, &o);
         if words.len() < shape.beats * shape.words {
-            let [fill] = m.call("fill", FillFunction { width: shape.word_bits() }, []);
+            let [fill] = m.call("fill", ZeroFunction { width: shape.word_bits() }, []);
             words.resize(shape.beats * shape.words, fill);
         }
         let no_room = m.later(1);
