@@ -3,7 +3,7 @@
 //! A job is an object, several are a list. It has the fields of a descriptor by their names in lower case, as numbers or as text such as
 //! `"0x1000"`; `flags`, a list of names in lower case; `states_of`, the number of an earlier job whose states it starts from; and its
 //! tensors: `tensors`, files by `q`, `k` and `v`, or `seed` for random ones.
-//! What is left out has a default: sizes follow from the tensors, rows lie without gaps, addresses follow each other.
+//! Missing fields have defaults: sizes from the tensors, rows without gaps, tensors one after another.
 
 use super::layout::{FIRST_ROW, Layout};
 use super::prepare::{FileJob, JobTensors};

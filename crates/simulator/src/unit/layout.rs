@@ -38,7 +38,7 @@ impl Layout {
         Layout { next: first, align }
     }
 
-    /// The first of so many bytes.
+    /// Reserves `bytes` bytes; returns the address of the first.
     pub fn take(&mut self, bytes: u64) -> u64 {
         self.aligned(bytes, self.align)
     }
@@ -50,7 +50,7 @@ impl Layout {
     }
 
     /// Sets the fields that are not `given`: rows without gaps, heads of a tensor one after another, pages with all heads in each, and
-    /// addresses of what the job has. Heads, tokens, pages and flags are set already.
+    /// addresses of the job's operands and results. Heads, tokens, pages and flags are set already.
     pub fn complete(
         &mut self,
         config: &UnitConfig,

@@ -1,6 +1,6 @@
 //! The rules of an AXI4 port, checked in every cycle on both sides of it.
 //!
-//! Every signal of a run has a value, and those of a channel without an offer are noise: a design that uses them shows it in results.
+//! Signals of a channel without an offer are noise, so that a design which uses them has wrong results.
 
 use super::signals::{BOUNDARY, Burst, INCR, MasterSide, MemorySide, WriteBeat};
 use crate::wrapper::{LiteInputs, LiteOutputs};
@@ -67,7 +67,7 @@ impl AxiRules {
         }
     }
 
-    /// Drops what is under way, as a reset does.
+    /// Forgets all bursts that are under way, as a reset does.
     pub fn reset(&mut self) {
         *self = AxiRules::new(8 << self.bus, self.in_flight);
     }
@@ -100,7 +100,7 @@ impl AxiRules {
     /// Nothing is under way.
     ///
     /// # Errors
-    /// Says what is.
+    /// The kind of bursts that are.
     pub fn check_idle(&self, cycle: u64) -> Result<(), BrokenRule> {
         let left = [
             ("rvalid", self.reads.len(), "bursts of reads have not come"),

@@ -25,7 +25,7 @@ pub struct UnitRun {
     /// These bursts, in the order of their addresses.
     #[serde(skip)]
     pub accesses: Vec<Access>,
-    /// Registers at the end; those that count since a start, summed over all starts.
+    /// Registers at the end; counters that begin at each start are summed over all starts.
     pub registers: BTreeMap<String, u64>,
     /// Bytes in memory that were compared.
     pub comparisons: u64,
@@ -37,7 +37,7 @@ impl UnitRun {
         self.registers.get(name).copied().unwrap_or(0)
     }
 
-    /// Cycles that keys take at least, and beats at least: those of reads or those of writes, which have channels of their own.
+    /// The least cycles for the keys, and for the beats: of reads or of writes, whichever are more, because they have separate channels.
     pub fn roofs(&self) -> (u64, u64) {
         let reads =
             self.registers.iter().filter(|(name, _)| name.starts_with("BEATS_") && *name != "BEATS_WRITTEN");
@@ -114,7 +114,7 @@ pub fn run_against(
     run.keys = blocks().map(|block| block.block.keys.len() as u64).sum();
     run.values = blocks().map(|block| block.needed.len() as u64).sum();
     run.bursts = bench.port.accesses.len() as u64;
-    reads(config, &bench.port.accesses, &readable, drive.queue.then(|| queue_address(&jobs)))?;
+    reads(config, &bench.port.accesses, &readable, drive.queue.then_some(QUEUE))?;
     if let Some(address) = bench.port.memory.difference(&due) {
         return Err(difference(config, &jobs, address, &bench.port.memory, &due));
     }
@@ -127,32 +127,29 @@ pub fn run_against(
 /// Links jobs in memory; the last raises the interrupt. The first descriptor is at the lowest address.
 fn queue(jobs: &[UnitJob], memory: &mut Memory) -> Vec<UnitJob> {
     let mut jobs = jobs.to_vec();
-    let (first, last) = (queue_address(&jobs), jobs.len().saturating_sub(1));
+    let last = jobs.len().saturating_sub(1);
     for (n, job) in jobs.iter_mut().enumerate() {
         if n == last {
             job.descriptor.add(Flag::Interrupt);
         } else {
             job.descriptor.add(Flag::Next);
-            job.descriptor.set("NEXT", first + (n as u64 + 1) * 256);
+            job.descriptor.set("NEXT", QUEUE + (n as u64 + 1) * 256);
         }
-        memory.write(first + n as u64 * 256, &job.descriptor.bytes());
+        memory.write(QUEUE + n as u64 * 256, &job.descriptor.bytes());
     }
     jobs
 }
 
-/// The address of the queue: the one below all that the jobs have.
-fn queue_address(_: &[UnitJob]) -> u64 {
-    0x1000
-}
+/// The address of the queue: jobs lie above it.
+const QUEUE: u64 = 0x1000;
 
 /// Writes a job, or the address of a queue, and starts.
 fn start(bench: &mut UnitBench, jobs: &[UnitJob], drive: &UnitDrive) -> Result<(), UnitError> {
     let Some(job) = jobs.first() else { return Ok(()) };
     let interrupt = u32::from(drive.interrupt) << IRQ_EN_BIT;
     if drive.queue {
-        let address = queue_address(jobs);
-        bench.write("QUEUE_LO", address as u32)?;
-        bench.write("QUEUE_HI", (address >> 32) as u32)?;
+        bench.write("QUEUE_LO", QUEUE as u32)?;
+        bench.write("QUEUE_HI", (QUEUE >> 32) as u32)?;
         return bench.write("CTRL", 1 << QUEUE_BIT | interrupt);
     }
     bench.write_job(&job.descriptor)?;

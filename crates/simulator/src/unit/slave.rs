@@ -75,7 +75,7 @@ pub struct Access {
     pub ended: u64,
 }
 
-/// A memory, its port and what is under way.
+/// A memory, its port and the bursts that are under way.
 pub struct MemoryPort {
     /// The bytes.
     pub memory: Memory,
@@ -106,7 +106,7 @@ pub struct MemoryPort {
 const CAPACITY: usize = 256;
 
 impl MemoryPort {
-    /// A memory behind a bus of `bits` bits.
+    /// A memory with a bus of `bits` bits.
     pub fn new(memory: Memory, bits: u32, timing: MemoryTiming, seed: u64) -> MemoryPort {
         let side = |n: u64| Side::new(timing.ready, seed.wrapping_mul(41).wrapping_add(n));
         MemoryPort {
@@ -128,7 +128,7 @@ impl MemoryPort {
         }
     }
 
-    /// Drops what is under way, as at a reset of both sides.
+    /// Forgets all bursts that are under way, as at a reset of both sides.
     pub fn reset(&mut self) {
         self.reads.clear();
         self.addresses.clear();
@@ -198,7 +198,7 @@ impl MemoryPort {
         Some(ReadBeat { id: burst.id, data, resp: ErrorRange::answer(&self.errors, &range), last })
     }
 
-    /// Takes what was transferred in a cycle.
+    /// Takes the transfers of a cycle.
     pub fn advance(&mut self, cycle: u64, offered: &MemorySide, master: &MasterSide) {
         let seen = [master.ar.is_some(), master.aw.is_some(), master.w.is_some()];
         self.sides.iter_mut().zip(seen).for_each(|(side, seen)| side.saw(seen));

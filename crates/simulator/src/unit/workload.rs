@@ -42,7 +42,7 @@ pub struct ExpectedJobBlock {
     pub needed: Vec<u32>,
 }
 
-/// Addresses that a job may read: those of one ID, in ascending order, without overlaps.
+/// The addresses that a job may read with one ID, in ascending order, without overlaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readable(Vec<Range<u64>>);
 
@@ -150,7 +150,7 @@ impl UnitJob {
         }
     }
 
-    /// Writes what the job leaves in memory.
+    /// Writes the results, states and log-sum-exps of the job.
     pub fn place_results(&self, config: &UnitConfig, expected: &[ExpectedJobBlock], memory: &mut Memory) {
         let job = self.job();
         let (core, n) = (&config.array.core, Numerics::new(&config.array.core));
