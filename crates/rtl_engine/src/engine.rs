@@ -75,6 +75,8 @@ pub struct Compiled {
 pub(crate) struct SharedProgram {
     pub(crate) layout: MemoryLayout,
     pub(crate) engine: Engine,
+    /// The word that says whether [deferred](crate::demand) logic always runs.
+    always: Option<u32>,
     /// Memory before the first cycle.
     pub(crate) content: Vec<u32>,
 }
@@ -94,11 +96,19 @@ impl SharedProgram {
             Backend::Interpreter => None,
         };
         let mut layout = MemoryLayout::of(design, &plan, lanes as usize);
+        let always = plan.deferred.as_ref().map(|deferred| deferred.always);
         let engine = native.map(Engine::Native).unwrap_or_else(|| {
             (content, layout) = (plan.fresh(1), MemoryLayout::of(design, &plan, 1));
             Engine::Interpreter(Interpreter::new(plan))
         });
-        Ok(SharedProgram { layout, engine, content })
+        Ok(SharedProgram { layout, engine, always, content })
+    }
+
+    /// Whether logic behind a low clock gate is left as it is, in a single run.
+    fn defer(&self, memory: &mut Memory, deferred: bool) {
+        if let Some(always) = self.always {
+            memory[always as usize] = u32::from(!deferred);
+        }
     }
 }
 
@@ -184,6 +194,15 @@ impl Compiled {
 
     /// The clock is low: Q outputs take the captured values, and all logic settles.
     pub fn settle(&mut self) {
+        self.program.defer(&mut self.memory, false);
+        self.program.layout.set_clock(&mut self.memory, false);
+        self.program.engine.settle(&mut self.memory);
+    }
+
+    /// As [`Compiled::settle`], but only what ports and edges need: logic behind a clock gate that is low may keep an earlier value. Values of nets
+    /// other than ports are right again after [`Compiled::settle`].
+    pub fn settle_ports(&mut self) {
+        self.program.defer(&mut self.memory, true);
         self.program.layout.set_clock(&mut self.memory, false);
         self.program.engine.settle(&mut self.memory);
     }

@@ -1,6 +1,7 @@
 //! Interprets jobs: plain Rust over blocks of elements, which the compiler vectorises.
 
-use crate::job::{IdleGating, Job, JobInput, Snapshot, Task};
+use crate::demand::Deferred;
+use crate::job::{EventMask, IdleGating, Job, JobInput, Snapshot, Task};
 use crate::memory::{BLOCK, Block, Memory, words};
 use crate::plan::Plan;
 use crate::register::{DataInput, RegisterGroup};
@@ -18,9 +19,10 @@ pub(crate) struct Interpreter {
 impl Interpreter {
     pub(crate) fn new(mut plan: Plan) -> Interpreter {
         plan.registers = plan.registers.iter().flat_map(RegisterGroup::with_shared_enables).collect();
-        let most = plan.tasks.iter().map(|task| match task {
+        let deferred = plan.deferred.iter().flat_map(|deferred| &deferred.tasks);
+        let most = plan.tasks.iter().chain(deferred).map(|task| match task {
             Task::Run(job) => job.steps.steps.len(),
-            Task::Copy(_) => 0,
+            Task::Copy(..) => 0,
         });
         let most = most.max().unwrap_or(0);
         Interpreter { plan, most }
@@ -39,16 +41,18 @@ impl Interpreter {
         }
         let mut values = std::mem::take(&mut memory.blocks);
         values.resize(self.most, [0; BLOCK]);
-        for task in &self.plan.tasks {
-            match task {
-                Task::Copy(list) => {
-                    list.iter().for_each(|&(from, to)| memory[to as usize] = memory[from as usize]);
-                }
-                Task::Run(job) => run(job, memory, &mut values),
+        self.plan.tasks.iter().for_each(|task| execute_task(task, memory, &mut values));
+        if let Some(Deferred { gate, always, tasks, held }) = &self.plan.deferred {
+            for &(flags, held) in held {
+                memory[held as usize] |= memory[flags as usize];
+            }
+            if memory[*gate as usize] | memory[*always as usize] != 0 {
+                tasks.iter().for_each(|task| execute_task(task, memory, &mut values));
+                held.iter().for_each(|&(_, held)| memory[held as usize] = 0);
             }
         }
         memory.blocks = values;
-        self.plan.events.iter().for_each(|&flag| memory[flag as usize] = 0);
+        self.plan.events.iter().for_each(|&flags| memory[flags as usize] = 0);
     }
 
     /// Registers capture.
@@ -74,8 +78,8 @@ fn capture(group: &RegisterGroup, memory: &mut [u32]) {
     if group.controls().any(|place| memory[place as usize] == 0) {
         return;
     }
-    if let Some(flag) = group.event {
-        memory[flag as usize] = 1;
+    if let Some((flags, bit)) = group.event {
+        memory[flags as usize] |= bit;
     }
     let (to, count) = (group.next as usize, group.words as usize);
     match (group.reset, &group.d) {
@@ -97,10 +101,10 @@ fn capture(group: &RegisterGroup, memory: &mut [u32]) {
 /// Idle gating: whether a job is skipped. Otherwise takes new snapshots.
 fn is_idle(gating: &IdleGating, memory: &mut [u32]) -> bool {
     let valid = gating.valid as usize;
-    let low = memory[gating.gate as usize] == 0;
+    let low = gating.gate.is_none_or(|gate| memory[gate as usize] == 0);
     let range = |at: u32, count: u32| at as usize..(at + count) as usize;
     let equal = |s: &Snapshot| memory[range(s.from, s.count)] == memory[range(s.copy, s.count)];
-    let event = gating.events.iter().any(|&flag| memory[flag as usize] != 0);
+    let event = is_high(&gating.events, memory);
     if low && memory[valid] != 0 && !event && gating.snapshots.iter().all(equal) {
         return true;
     }
@@ -111,9 +115,25 @@ fn is_idle(gating: &IdleGating, memory: &mut [u32]) -> bool {
     false
 }
 
+/// Whether a flag of a mask is high.
+fn is_high(mask: &EventMask, memory: &[u32]) -> bool {
+    mask.iter().any(|&(word, bits)| memory[word as usize] & bits != 0)
+}
+
+#[inline(always)]
+fn execute_task(task: &Task, memory: &mut [u32], values: &mut [Block]) {
+    match task {
+        Task::Copy(_, mask) if !mask.is_empty() && !is_high(mask, memory) => {}
+        Task::Copy(list, _) => {
+            list.iter().for_each(|&(from, to)| memory[to as usize] = memory[from as usize]);
+        }
+        Task::Run(job) => run(job, memory, values),
+    }
+}
+
 #[inline(always)]
 fn run(job: &Job, memory: &mut [u32], values: &mut [Block]) {
-    if !job.events.is_empty() && job.events.iter().all(|&flag| memory[flag as usize] == 0) {
+    if !job.events.is_empty() && !is_high(&job.events, memory) {
         return;
     }
     if job.gating.as_ref().is_some_and(|gating| is_idle(gating, memory)) {

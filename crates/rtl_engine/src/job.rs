@@ -5,6 +5,9 @@ use crate::simplify::{Builder, append};
 use flashd_hwmodel::netlist::{Operands, Operator, Step, Steps};
 use rustc_hash::FxHashSet;
 
+/// [Event flags](crate::events): words of memory, ascending, and the bits that count.
+pub(crate) type EventMask = Vec<(u32, u32)>;
+
 /// Where an input of a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JobInput {
@@ -25,16 +28,16 @@ pub(crate) struct Job {
     pub(crate) elements: u32,
     pub(crate) gating: Option<IdleGating>,
     /// The event mask: the job is skipped while all of these [flags](crate::events) are low. Without flags it runs in every cycle.
-    pub(crate) events: Vec<u32>,
+    pub(crate) events: EventMask,
 }
 
-/// Idle gating: with the gate low, outputs only depend on these words, and the job is skipped while they are unchanged.
+/// Idle gating: with the gate low, or without a gate, outputs only depend on these words, and the job is skipped while they are unchanged.
 #[derive(Clone, Debug)]
 pub(crate) struct IdleGating {
-    pub(crate) gate: u32,
+    pub(crate) gate: Option<u32>,
     pub(crate) snapshots: Vec<Snapshot>,
     /// The event mask of the other inputs.
-    pub(crate) events: Vec<u32>,
+    pub(crate) events: EventMask,
     /// The word that is not zero while the snapshots are valid.
     pub(crate) valid: u32,
 }
@@ -52,9 +55,42 @@ pub(crate) struct Snapshot {
 /// An entry of the schedule of a cycle.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
-    /// Gathers words into a vector: from, to.
-    Copy(Vec<(u32, u32)>),
+    /// Gathers words into a vector: from, to. Skipped as a job is.
+    Copy(Vec<(u32, u32)>, EventMask),
     Run(Job),
+}
+
+impl Task {
+    /// All words that are written, apart from snapshots.
+    pub(crate) fn written(&self) -> Vec<u32> {
+        match self {
+            Task::Copy(list, _) => list.iter().map(|&(_, to)| to).collect(),
+            Task::Run(job) => job.written(),
+        }
+    }
+
+    /// The first words of everything that is read.
+    pub(crate) fn read(&self) -> Vec<u32> {
+        match self {
+            Task::Copy(list, _) => list.iter().map(|&(from, _)| from).collect(),
+            Task::Run(job) => {
+                let gating = job.gating.iter();
+                let compared = gating.clone().flat_map(|gating| &gating.snapshots);
+                let compared = compared.flat_map(|snapshot| snapshot.from..snapshot.from + snapshot.count);
+                let sources = (0..job.sources.len()).flat_map(|place| job.read(place));
+                sources.chain(compared).chain(gating.filter_map(|gating| gating.gate)).collect()
+            }
+        }
+    }
+
+    /// The event masks.
+    pub(crate) fn events_mut(&mut self) -> impl Iterator<Item = &mut EventMask> {
+        let (mask, gating) = match self {
+            Task::Copy(_, mask) => (mask, None),
+            Task::Run(job) => (&mut job.events, job.gating.as_mut()),
+        };
+        [mask].into_iter().chain(gating.map(|gating| &mut gating.events))
+    }
 }
 
 /// Schedules tasks that depend on inputs last. Inputs are driven word by word just before a cycle, and a vector load has to wait for stores
@@ -63,9 +99,7 @@ pub(crate) fn schedule_inputs_last(tasks: Vec<Task>, mut driven: FxHashSet<u32>)
     let (mut first, mut last) = (Vec::new(), Vec::new());
     for task in tasks {
         let to = match &task {
-            Task::Copy(list) if list.iter().any(|(from, _)| driven.contains(from)) => {
-                list.iter().map(|&(_, to)| to).collect()
-            }
+            Task::Copy(list, _) if list.iter().any(|(from, _)| driven.contains(from)) => task.written(),
             Task::Run(job) if job.reads(&driven) => job.written(),
             _ => Vec::new(),
         };
@@ -94,6 +128,17 @@ impl Job {
             JobInput::Vector(at) => (at, words(self.width(place)), self.elements),
         };
         (0..count).map(move |i| at + i * step)
+    }
+
+    /// All words of an input of all elements.
+    pub(crate) fn words_read(&self, place: usize) -> impl Iterator<Item = u32> + use<> {
+        let size = words(self.width(place));
+        self.read(place).flat_map(move |first| first..first + size)
+    }
+
+    /// Steps over all blocks of eight elements.
+    pub(crate) fn cost(&self) -> usize {
+        self.steps.steps.len() * self.elements.div_ceil(8) as usize
     }
 
     fn reads(&self, words: &FxHashSet<u32>) -> bool {

@@ -13,6 +13,7 @@
 //! | memory layout, with double-buffered registers | `plan` |
 //! | jobs: dead-input elimination, vector reductions, hoisting of uniform parts, event masks, idle gating | `plan`, `job`, `events` |
 //! | scheduling: jobs that depend on inputs last | `job` |
+//! | demand-driven evaluation: jobs that only registers behind a clock gate depend on | `demand` |
 //! | instruction selection, strip-mining, register allocation, assembly | `native` |
 //!
 //! Where no machine code can run, `interpret` executes the jobs.
@@ -35,6 +36,7 @@
 //! ```
 
 mod batch;
+mod demand;
 mod engine;
 mod events;
 mod interpret;

@@ -4,9 +4,11 @@
 //! zeros. The Q outputs of registers come first, followed by an equal range of captured values.
 
 use crate::CompileError;
+use crate::demand::Deferred;
 use crate::events::{ALWAYS, EventFlags};
 use crate::job::{
-    IdleGating, Job, JobInput, MIN_VECTOR, Snapshot, Task, reduction, reduction_tree, schedule_inputs_last,
+    EventMask, IdleGating, Job, JobInput, MIN_VECTOR, Snapshot, Task, reduction, reduction_tree,
+    schedule_inputs_last,
 };
 use crate::levelize::levelize;
 use crate::memory::words;
@@ -34,8 +36,9 @@ pub(crate) struct Plan {
     pub(crate) buffered: u32,
     pub(crate) registers: Vec<RegisterGroup>,
     pub(crate) tasks: Vec<Task>,
-    /// The flags of all events.
+    /// The words of the event flags.
     pub(crate) events: Vec<u32>,
+    pub(crate) deferred: Option<Deferred>,
     /// Words of memory.
     pub(crate) memory: u32,
 }
@@ -78,12 +81,25 @@ impl Plan {
         let mut planner = Planner::new(&network);
         let [state, buffered] = planner.assign_memory(&packs);
         let registers = planner.schedule(&packs, state);
-        let Planner { places, memory, tasks, events, .. } = planner;
-        let driven = design.ports.iter().filter(|port| !port.output).flat_map(|port| &port.nets);
-        let tasks = schedule_inputs_last(tasks, driven.map(|&net| places[net as usize]).collect());
-        let (places, events) = (places[..network.representative.len()].to_vec(), events.flags);
-        let memory = memory + SLACK;
-        Ok(Plan { places, widths: design.widths.clone(), state, buffered, registers, tasks, events, memory })
+        let Planner { places, mut memory, tasks, mut events, .. } = planner;
+        let nets = |output: bool| {
+            let ports = design.ports.iter().filter(move |port| port.output == output);
+            ports.flat_map(|port| &port.nets).map(|&net| places[net as usize])
+        };
+        let mut tasks = schedule_inputs_last(tasks, nets(false).collect());
+        let deferred = Deferred::of(&mut tasks, &registers, nets(true), &mut memory);
+        if deferred.is_some() {
+            // Streams and units wait often; cores have other inputs in almost every cycle.
+            for task in &mut tasks {
+                if let Task::Run(job) = task {
+                    events.gate_by_comparison(job, &mut memory);
+                }
+            }
+        }
+        let events = events.words;
+        let places = places[..network.representative.len()].to_vec();
+        let (widths, memory) = (design.widths.clone(), memory + SLACK);
+        Ok(Plan { places, widths, state, buffered, registers, tasks, events, deferred, memory })
     }
 
     /// The captured values of double-buffered registers.
@@ -104,8 +120,12 @@ impl Plan {
     /// Memory before the first cycle, for a vector of `lanes` runs. All event flags are high, so that all logic settles.
     pub(crate) fn fresh(&self, lanes: usize) -> Vec<u32> {
         let mut memory = vec![0; self.memory as usize * lanes];
-        for &flag in &self.events {
-            memory[flag as usize * lanes..][..lanes].fill(1);
+        let deferred = self
+            .deferred
+            .iter()
+            .flat_map(|deferred| deferred.held.iter().map(|&(_, held)| held).chain([deferred.always]));
+        for flags in self.events.iter().copied().chain(deferred) {
+            memory[flags as usize * lanes..][..lanes].fill(u32::MAX);
         }
         memory
     }
@@ -198,8 +218,8 @@ impl Planner<'_> {
             let to = at + i * words(width);
             copies.extend((0..words(width)).map(|word| (from + word, to + word)));
         }
-        self.events.copied(&copies);
-        self.tasks.push(Task::Copy(copies));
+        let mask = self.events.copied(&copies);
+        self.tasks.push(Task::Copy(copies, mask));
         at
     }
 
@@ -238,7 +258,7 @@ impl Planner<'_> {
                     outputs,
                     elements: 1,
                     gating: None,
-                    events: Vec::new(),
+                    events: EventMask::new(),
                 });
             }
             return;
@@ -252,7 +272,8 @@ impl Planner<'_> {
         let gating = kind.gating.and_then(|(gate, ignored)| {
             self.idle_gating(&read, &sources, &widths, [gate, ignored], elements as u32)
         });
-        let mut job = Job { steps, sources, outputs, elements: elements as u32, gating, events: Vec::new() };
+        let mut job =
+            Job { steps, sources, outputs, elements: elements as u32, gating, events: EventMask::new() };
         if elements > 1 {
             self.hoist_uniform(&mut job);
             self.split_by_event(&mut job);
@@ -281,14 +302,28 @@ impl Planner<'_> {
                 let sources = vec![JobInput::Vector(at), JobInput::Vector(at + half)];
                 let steps = reduction_tree(operator, 2);
                 let outputs = vec![sum];
-                self.push(Job { steps, sources, outputs, elements: half, gating: None, events: Vec::new() });
+                self.push(Job {
+                    steps,
+                    sources,
+                    outputs,
+                    elements: half,
+                    gating: None,
+                    events: EventMask::new(),
+                });
                 (at, count) = (sum, half);
             }
             left.extend((0..count).map(|i| at + i));
         }
         let steps = reduction_tree(operator, left.len() as u32);
         let sources = left.into_iter().map(JobInput::Broadcast).collect();
-        self.push(Job { steps, sources, outputs: vec![to], elements: 1, gating: None, events: Vec::new() });
+        self.push(Job {
+            steps,
+            sources,
+            outputs: vec![to],
+            elements: 1,
+            gating: None,
+            events: EventMask::new(),
+        });
     }
 
     /// Fuses part of a reduction into the job that computes the bits; the number of bits that remain.
@@ -314,7 +349,7 @@ impl Planner<'_> {
         [gate, ignored]: [usize; 2],
         elements: u32,
     ) -> Option<IdleGating> {
-        let (mut snapshots, mut events) = (Vec::new(), Vec::new());
+        let (mut snapshots, mut events) = (Vec::new(), EventMask::new());
         let mut at = None;
         for ((&pin, source), &width) in read.iter().zip(sources).zip(widths) {
             match *source {
@@ -326,13 +361,13 @@ impl Planner<'_> {
                 JobInput::Vector(address) => {
                     let count = elements * words(width);
                     match self.events.of_words(address..address + count) {
-                        Some(flags) => events.extend_from_slice(flags),
+                        Some(flags) => events.extend(flags),
                         None => snapshots.push((address, count, elements > 1)),
                     }
                 }
             }
         }
-        let gate = at?;
+        let gate = Some(at?);
         let valid = self.room(1, 1);
         let copy = |(from, count, each)| Snapshot { from, count, copy: self.room(count as usize, 1), each };
         Some(IdleGating { gate, snapshots: snapshots.into_iter().map(copy).collect(), events, valid })
@@ -402,7 +437,14 @@ impl Planner<'_> {
         let sources_of = |places: &[u32]| places.iter().map(|&place| sources[place as usize]).collect();
         let (of_part, of_rest) = (sources_of(&places), sources_of(&left));
         (job.steps, job.sources) = (rest, of_rest);
-        self.push(Job { steps: part, sources: of_part, outputs, elements, gating: None, events: Vec::new() });
+        self.push(Job {
+            steps: part,
+            sources: of_part,
+            outputs,
+            elements,
+            gating: None,
+            events: EventMask::new(),
+        });
     }
 
     /// The registers of a pack, if it has any; captured values are `offset` words after the Q outputs.

@@ -14,8 +14,8 @@ pub(crate) struct RegisterGroup {
     pub(crate) reset: Option<(u32, u64)>,
     /// A register has one word of memory or two.
     pub(crate) wide: bool,
-    /// The event flag: high from an edge with a capture until logic has settled after it.
-    pub(crate) event: Option<u32>,
+    /// The event flag, a bit of a word: high from an edge with a capture until logic has settled after it.
+    pub(crate) event: Option<(u32, u32)>,
 }
 
 /// Clock enables.
@@ -49,11 +49,15 @@ impl RegisterGroup {
 
     /// The words that all have to be high for a capture, apart from enables of single registers.
     pub(crate) fn controls(&self) -> impl Iterator<Item = u32> + use<> {
-        let shared = match self.enable {
+        self.gate.into_iter().chain(self.shared_enable())
+    }
+
+    /// The enable of the whole group.
+    pub(crate) fn shared_enable(&self) -> Option<u32> {
+        match self.enable {
             Some(Enable::Shared(enable)) => Some(enable),
             _ => None,
-        };
-        self.gate.into_iter().chain(shared)
+        }
     }
 
     /// The registers as groups with a shared enable: with a vector of enables, a group for each register.

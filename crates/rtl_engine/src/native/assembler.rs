@@ -199,6 +199,27 @@ impl Assembler {
         self.put(&[0]);
     }
 
+    /// Tests bits of a word of memory.
+    pub(super) fn test_bits(&mut self, address: Address, bits: u32) {
+        self.put(&[0xF7]);
+        self.address(0, address);
+        self.put(&bits.to_le_bytes());
+    }
+
+    /// Sets bits of a word of memory.
+    pub(super) fn set_bits(&mut self, address: Address, bits: u32) {
+        self.put(&[0x81]);
+        self.address(1, address);
+        self.put(&bits.to_le_bytes());
+    }
+
+    /// Sets the bits of a word of memory that are set in another one.
+    pub(super) fn set_bits_of(&mut self, from: Address, to: Address) {
+        self.load_index(from);
+        self.put(&[0x09]);
+        self.address(INDEX, to);
+    }
+
     pub(super) fn store_number(&mut self, address: Address, value: u32) {
         self.put(&[0xC7]);
         self.address(0, address);

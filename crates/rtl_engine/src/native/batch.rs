@@ -73,8 +73,8 @@ impl BatchCapture<'_> {
         }
         self.test(SCRATCH);
         let end = self.code.jump_if(true);
-        if let Some(flag) = group.event {
-            self.code.store_number(target.word(flag), 1);
+        if let Some((flags, bit)) = group.event {
+            self.code.set_bits(target.word(flags), bit);
         }
         self.masks(ENABLED, SCRATCH, group.wide);
         Some(end)

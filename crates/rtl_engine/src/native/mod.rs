@@ -25,9 +25,11 @@ mod op;
 mod pool;
 mod strips;
 
+use crate::demand::Deferred;
 use crate::job::Task;
 use crate::memory::Memory;
 use crate::plan::{Plan, SLACK};
+use crate::register::RegisterGroup;
 use assembler::{Address, Assembler, Base, Label, Length};
 use batch::BatchCapture;
 use capture::commit;
@@ -113,28 +115,19 @@ impl Native {
         let target = CodeTarget { runs, state: plan.state, buffered: plan.buffered };
         let mut pool = Pool::new(plan.memory * runs);
         commit(&mut code, plan, target);
-        for task in &plan.tasks {
-            match task {
-                Task::Copy(list) if target.is_batch() => BatchCapture::new(&mut code, target).copy(list),
-                Task::Copy(list) => {
-                    for &(from, to) in list {
-                        code.copy_word(target.word(from), target.word(to));
-                    }
-                }
-                Task::Run(job) => run(&mut code, &mut pool, job, target),
-            }
+        plan.tasks.iter().for_each(|task| run_task(&mut code, &mut pool, task, target));
+        if let Some(deferred) = &plan.deferred {
+            run_deferred(&mut code, &mut pool, deferred, target);
         }
-        for &flag in &plan.events {
-            code.store_number(target.word(flag), 0);
+        for &flags in &plan.events {
+            code.store_number(target.word(flags), 0);
         }
         code.finish();
         let capture = code.code.len();
-        for group in &plan.registers {
-            match target.is_batch() {
-                true => (group.with_shared_enables().iter())
-                    .for_each(|group| BatchCapture::new(&mut code, target).capture(&mut pool, group)),
-                false => capture::capture(&mut code, group, target),
-            }
+        match target.is_batch() {
+            true => (plan.registers.iter().flat_map(RegisterGroup::with_shared_enables))
+                .for_each(|group| BatchCapture::new(&mut code, target).capture(&mut pool, &group)),
+            false => capture::capture(&mut code, &plan.registers, target),
         }
         code.finish();
         memory.resize((pool.end + SLACK) as usize, 0);
@@ -177,15 +170,48 @@ impl Native {
     }
 }
 
+fn run_task(code: &mut Assembler, pool: &mut Pool, task: &Task, target: CodeTarget) {
+    match task {
+        Task::Copy(list, events) => {
+            let idle = skip_unless(code, events, target);
+            match target.is_batch() {
+                true => BatchCapture::new(code, target).copy(list),
+                false => {
+                    (list.iter()).for_each(|&(from, to)| code.copy_word(target.word(from), target.word(to)))
+                }
+            }
+            idle.into_iter().for_each(|label| code.bind(label));
+        }
+        Task::Run(job) => run(code, pool, job, target),
+    }
+}
+
+/// The deferred tasks, and a jump past them while they are not due.
+fn run_deferred(code: &mut Assembler, pool: &mut Pool, deferred: &Deferred, target: CodeTarget) {
+    for &(flags, held) in &deferred.held {
+        code.set_bits_of(target.word(flags), target.word(held));
+    }
+    code.compare_zero(target.word(deferred.always));
+    let due = code.jump_if(false);
+    code.compare_zero(target.word(deferred.gate));
+    let idle = code.jump_if(true);
+    code.bind(due);
+    deferred.tasks.iter().for_each(|task| run_task(code, pool, task, target));
+    for &(_, held) in &deferred.held {
+        code.store_number(target.word(held), 0);
+    }
+    code.bind(idle);
+}
+
 /// A jump past a job, taken while its event mask is low.
-fn skip_unless(code: &mut Assembler, events: &[u32], target: CodeTarget) -> Option<Label> {
-    let (&last, others) = events.split_last()?;
+fn skip_unless(code: &mut Assembler, events: &[(u32, u32)], target: CodeTarget) -> Option<Label> {
+    let (&(last, bits), others) = events.split_last()?;
     let mut active = Vec::new();
-    for &flag in others {
-        code.compare_zero(target.word(flag));
+    for &(flags, bits) in others {
+        code.test_bits(target.word(flags), bits);
         active.push(code.jump_if(false));
     }
-    code.compare_zero(target.word(last));
+    code.test_bits(target.word(last), bits);
     let idle = code.jump_if(true);
     active.into_iter().for_each(|label| code.bind(label));
     Some(idle)

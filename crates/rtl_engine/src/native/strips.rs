@@ -148,18 +148,20 @@ fn equal(code: &mut Assembler, vectors: &[(Address, Address, Length)]) -> Option
 /// A job with idle gating: with the gate low, blocks without a change are skipped.
 fn run_gated(code: &mut Assembler, pool: &mut Pool, job: &Job, gating: &IdleGating, target: CodeTarget) {
     let valid = target.word(gating.valid);
-    match target.is_batch() {
-        true => {
-            code.vector(op::MOVDQU, Length::Y, NOW, 0, RegMem::Memory(target.word(gating.gate)), None);
-            code.test(Length::Y, NOW);
+    let high = gating.gate.map(|gate| {
+        match target.is_batch() {
+            true => {
+                code.vector(op::MOVDQU, Length::Y, NOW, 0, RegMem::Memory(target.word(gate)), None);
+                code.test(Length::Y, NOW);
+            }
+            false => code.compare_zero(target.word(gate)),
         }
-        false => code.compare_zero(target.word(gating.gate)),
-    }
-    let high = code.jump_if(false);
+        code.jump_if(false)
+    });
     code.compare_zero(valid);
     let mut differ = vec![code.jump_if(true)];
-    for &flag in &gating.events {
-        code.compare_zero(target.word(flag));
+    for &(flags, bits) in &gating.events {
+        code.test_bits(target.word(flags), bits);
         differ.push(code.jump_if(false));
     }
     for snapshot in gating.snapshots.iter().filter(|snapshot| !snapshot.each) {
@@ -182,15 +184,17 @@ fn run_gated(code: &mut Assembler, pool: &mut Pool, job: &Job, gating: &IdleGati
         blocks(code, pool, job, &strips, target, true);
     }
     let idle = code.jump();
-    code.bind(high);
-    code.store_number(valid, 0);
-    let run = code.jump();
+    let run = high.map(|high| {
+        code.bind(high);
+        code.store_number(valid, 0);
+        code.jump()
+    });
     differ.into_iter().for_each(|label| code.bind(label));
     code.store_number(valid, 1);
     for &Snapshot { from, count, copy: to, .. } in &gating.snapshots {
         copy(code, [target.word(from), target.word(to)], count * target.runs);
     }
-    code.bind(run);
+    run.into_iter().for_each(|label| code.bind(label));
     blocks(code, pool, job, &strips, target, false);
     code.bind(idle);
 }
