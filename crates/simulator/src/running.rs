@@ -241,6 +241,15 @@ impl Running {
         }
     }
 
+    /// As [`Running::settle`], but only ports are sure to be right: other values and [`Running::inside`] may be earlier ones.
+    pub(crate) fn settle_ports(&mut self) {
+        match &mut self.engine {
+            RunEngine::Compiled { run, .. } => run.settle_ports(),
+            RunEngine::Reference(circuit) => circuit.settle(),
+            RunEngine::RustHdl { run, .. } => run.settle(),
+        }
+    }
+
     /// Internal values to compare in the settled cycle, core by core.
     pub(crate) fn inside(&self) -> &[Inside] {
         &self.inside

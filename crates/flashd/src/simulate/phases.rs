@@ -155,4 +155,8 @@ impl Observer for SentCounter<'_> {
         }
         Ok(())
     }
+
+    fn reads_inside(&self) -> bool {
+        false
+    }
 }

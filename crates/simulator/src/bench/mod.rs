@@ -179,6 +179,11 @@ pub trait Observer {
     /// # Errors
     /// An I/O error ends the run.
     fn cycle(&mut self, cycle: &Cycle) -> std::io::Result<()>;
+
+    /// Whether it reads values inside of the hardware, not ports alone.
+    fn reads_inside(&self) -> bool {
+        true
+    }
 }
 
 /// The hardware in one of its engines, or none.

@@ -103,6 +103,8 @@ pub struct UnitBench<'a> {
     lite_rules: LiteRules,
     rng: ChaCha8Rng,
     observers: Vec<&'a mut dyn Observer>,
+    /// An observer reads values inside of the unit.
+    observed: bool,
     /// Addresses of registers by name.
     registers: BTreeMap<String, u32>,
 }
@@ -132,6 +134,7 @@ impl<'a> UnitBench<'a> {
         observers: &'a mut [&mut dyn Observer],
     ) -> Result<UnitBench<'a>, UnitError> {
         let observers = observers.iter_mut().map(|observer| -> &mut dyn Observer { &mut **observer });
+        let observers: Vec<&mut dyn Observer> = observers.collect();
         let timing = drive.timing.clone();
         let mut bench = UnitBench {
             engine: UnitEngine::new(config, drive.engine)?,
@@ -142,7 +145,8 @@ impl<'a> UnitBench<'a> {
             rules: AxiRules::new(config.beat_bits, most_in_flight(config)),
             lite_rules: LiteRules::default(),
             rng: ChaCha8Rng::seed_from_u64(drive.seed),
-            observers: observers.collect(),
+            observed: observers.iter().any(|observer| observer.reads_inside()),
+            observers,
             registers: registers(config)
                 .into_iter()
                 .map(|row| (row.register.name.into_owned(), row.register.offset))
@@ -166,7 +170,7 @@ impl<'a> UnitBench<'a> {
         self.host.drop_all();
         self.port.reset();
         for n in 0..2 {
-            self.engine.settle(false, &quiet.0, &quiet.1, self.rng.random());
+            self.engine.settle(false, (&quiet.0, &quiet.1), self.rng.random(), self.observed);
             self.observe()?;
             let (master, ..) = self.engine.outputs();
             if n > 0 {
@@ -194,11 +198,11 @@ impl<'a> UnitBench<'a> {
         let (lite, memory) = (self.host.offer(), self.port.offer(cycle));
         let early = self.rng.random_ratio(1, LOOK_AGAIN).then(|| {
             let noise = self.rng.random();
-            self.engine.settle(true, &LiteInputs::default(), &MemorySide::default(), noise);
+            self.engine.settle(true, (&LiteInputs::default(), &MemorySide::default()), noise, false);
             self.engine.outputs().0
         });
         let noise = self.rng.random();
-        self.engine.settle(true, &lite, &memory, noise);
+        self.engine.settle(true, (&lite, &memory), noise, self.observed);
         let (master, answers, irq) = self.engine.outputs();
         self.observe()?;
         if early.is_some_and(|early| early != master) {

@@ -90,8 +90,14 @@ impl UnitEngine {
         self.unit.cycle()
     }
 
-    /// Drives the inputs of a cycle and settles. Inputs without an offer are noise.
-    pub(super) fn settle(&mut self, aresetn: bool, lite: &LiteInputs, memory: &MemorySide, noise: u64) {
+    /// Drives the inputs of a cycle and settles, ports alone or all that can be `observed`. Inputs without an offer are noise.
+    pub(super) fn settle(
+        &mut self,
+        aresetn: bool,
+        (lite, memory): (&LiteInputs, &MemorySide),
+        noise: u64,
+        observed: bool,
+    ) {
         let unit = &mut self.unit;
         unit.set(self.aresetn, aresetn);
         self.lite.drive(unit, lite, noise);
@@ -114,7 +120,7 @@ impl UnitEngine {
         };
         let r = [memory.r.is_some().into(), id, resp, last];
         self.r.into_iter().zip(r).for_each(|(port, value)| unit.set(port, value));
-        unit.settle();
+        if observed { unit.settle() } else { unit.settle_ports() }
     }
 
     /// The outputs of the settled cycle: memory port, register port, interrupt.

@@ -30,8 +30,7 @@ impl Memory {
         let Some(page) = self.pages.get(&(address / PAGE)) else {
             return (0..8).fold(0, |word, n| word | u64::from(noise(address + n)) << (8 * n));
         };
-        let bytes = page[(address % PAGE) as usize..].iter().take(8);
-        bytes.zip(0..).fold(0, |word, (&byte, n)| word | u64::from(byte) << (8 * n))
+        page[(address % PAGE) as usize..].first_chunk().copied().map_or(0, u64::from_le_bytes)
     }
 
     /// Writes a byte.

@@ -130,13 +130,13 @@ impl AxiRules {
         self.waiting = (
             MasterSide {
                 aw: master.aw.filter(|_| !memory.awready),
-                w: master.w.clone().filter(|_| !memory.wready),
+                w: master.w.as_ref().filter(|_| !memory.wready).cloned(),
                 ar: master.ar.filter(|_| !memory.arready),
                 ..MasterSide::default()
             },
             MemorySide {
                 b: memory.b.filter(|_| !master.bready),
-                r: memory.r.clone().filter(|_| !master.rready),
+                r: memory.r.as_ref().filter(|_| !master.rready).cloned(),
                 ..MemorySide::default()
             },
         );
@@ -189,8 +189,8 @@ impl AxiRules {
         if let Some(burst) = master.aw.filter(|_| memory.awready) {
             self.addresses.push_back(burst);
         }
-        if let Some(beat) = master.w.clone().filter(|_| memory.wready) {
-            self.data.push_back(beat);
+        if let Some(beat) = master.w.as_ref().filter(|_| memory.wready) {
+            self.data.push_back(beat.clone());
         }
         self.data()
     }

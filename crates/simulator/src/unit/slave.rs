@@ -181,6 +181,9 @@ impl MemoryPort {
         let noise: u64 = self.rng.random();
         let word = |word: u64| {
             let base = base + 8 * word;
+            if range.start <= base && base + 8 <= range.end {
+                return self.memory.word(base);
+            }
             let inside = (0..8).filter(|lane| range.contains(&(base + lane)));
             let mask = inside.fold(0, |mask, lane| mask | 0xff << (8 * lane));
             self.memory.word(base) & mask | noise & !mask
