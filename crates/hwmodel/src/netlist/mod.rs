@@ -12,4 +12,4 @@ pub use keywords::is_keyword;
 pub use narrow::narrow;
 pub use net::Net;
 pub use print::{Body, range, rename, verilog_body};
-pub use steps::{Operands, Operator, Step, Steps};
+pub use steps::{Operands, Operator, Step, Steps, apply};

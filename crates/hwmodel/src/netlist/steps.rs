@@ -3,6 +3,7 @@
 use super::narrow::children;
 use super::net::{Net, Op};
 use crate::rtl::Pins;
+use crate::word::Word;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -85,10 +86,19 @@ impl Steps {
     /// # Panics
     /// If an output depends on an input that is not in the list.
     pub fn of(inputs: &[Pins], outputs: &[Net]) -> Steps {
+        Steps::with_names(inputs, outputs).0
+    }
+
+    /// [`Steps::of`], and the name of each step's wire, if it has one.
+    ///
+    /// # Panics
+    /// If an output depends on an input that is not in the list.
+    pub fn with_names(inputs: &[Pins], outputs: &[Net]) -> (Steps, Vec<Option<String>>) {
         let words =
             inputs.iter().flat_map(|pins| (0..pins.count()).map(|i| (pins.name, i as u32 * pins.width)));
         let places: FxHashMap<(&str, u32), u32> = words.zip(0..).collect();
         let mut result = Steps::default();
+        let mut names = Vec::new();
         let mut known: FxHashMap<usize, u32> = FxHashMap::default();
         // A node whose operands have no step yet is visited again after them.
         let mut open: Vec<&Net> = outputs.iter().rev().collect();
@@ -107,9 +117,63 @@ impl Steps {
             let operator = operator(net, &places);
             known.insert(net.0.id, result.steps.len() as u32);
             result.steps.push(Step { operator, operands, width: net.0.width });
+            names.push(net.name().map(String::from));
         }
         result.outputs = outputs.iter().map(|net| known[&net.0.id]).collect();
-        result
+        (result, names)
+    }
+}
+
+/// The result of a step that is no input.
+pub fn apply<W: Word>(step: &Step, operands: &[W]) -> W {
+    let (a, b) = (operands.first(), operands.get(1));
+    let of_two = |f: fn(&W, &W) -> W| match (a, b) {
+        (Some(a), Some(b)) => f(a, b),
+        _ => unreachable!("an operation on two words has two"),
+    };
+    let of_one = |f: &dyn Fn(&W) -> W| a.map_or_else(|| unreachable!("an operation has an operand"), f);
+    match &step.operator {
+        Operator::Input(_) => unreachable!("an input is no operation"),
+        Operator::Constant(value) => W::constant(step.width, *value),
+        Operator::Not => of_one(&W::not),
+        Operator::Any => of_one(&W::any),
+        Operator::All => of_one(&W::all),
+        Operator::And => of_two(W::and),
+        Operator::Or => of_two(W::or),
+        Operator::Xor => of_two(W::xor),
+        Operator::Add => of_two(W::add),
+        Operator::Sub => of_two(W::sub),
+        Operator::ShiftLeft => of_two(W::shl),
+        Operator::ShiftRight => of_two(W::shr),
+        Operator::Equal => of_two(W::eq),
+        Operator::Less => of_two(W::lt),
+        Operator::AtLeast => of_two(W::lt).not(),
+        Operator::SignedLess => of_two(W::slt),
+        Operator::Multiply => of_two(W::mul).slice(0, step.width),
+        Operator::Slice(low) => of_one(&|a: &W| a.slice(*low, step.width)),
+        Operator::Concat => of_two(W::concat),
+        Operator::Repeat => of_one(&|a: &W| a.repeat(step.width)),
+        Operator::Select => of_one(&|a: &W| a.select(&operands[1], &operands[2])),
+        Operator::Lookup(entries) => of_one(&|a: &W| a.lookup(entries, step.width)),
+    }
+}
+
+impl Steps {
+    /// The words of the outputs, of a word for each input. `label` names the wire of a step.
+    pub fn eval<W: Word>(&self, inputs: &[W], label: impl Fn(usize, W) -> W) -> Vec<W> {
+        let mut words: Vec<W> = Vec::with_capacity(self.steps.len());
+        for (place, step) in self.steps.iter().enumerate() {
+            let word = match step.operator {
+                Operator::Input(input) => inputs[input as usize].clone(),
+                _ => {
+                    let operands: SmallVec<[W; 3]> =
+                        step.operands.iter().map(|&operand| words[operand as usize].clone()).collect();
+                    label(place, apply(step, &operands))
+                }
+            };
+            words.push(word);
+        }
+        self.outputs.iter().map(|&output| words[output as usize].clone()).collect()
     }
 }
 

@@ -5,6 +5,7 @@ use super::flat::Flat;
 use super::flatten::{Nets, flatten};
 use super::leaf::Leaf;
 use super::loops::combinational_loop;
+use super::retime::{Interleaving, interleaved};
 use super::signal::{Number, Signal, readable};
 use super::structure::{Kind, Port, Structure};
 use super::watch::Watched;
@@ -33,6 +34,15 @@ impl Circuit {
         }
         let ports = top.ports.iter().enumerate().map(|(i, port)| (port.name.clone(), i)).collect();
         Circuit { top, flat, nets, watches, signals, ports, is_leaf: false }
+    }
+
+    /// The design that runs C copies of this one in turn. Its watched values and rows are those of the copies. None if no
+    /// placement of registers meets the period.
+    pub fn interleaved(&self, interleaving: &Interleaving) -> Option<Circuit> {
+        let interleaved = interleaved(&self.top, interleaving)?;
+        let watches = self.watches.iter().map(|watched| interleaved.watched(watched)).collect();
+        let rows = self.signals.iter().filter_map(|signal| interleaved.row(&self.top, signal)).collect();
+        Some(Circuit::of(interleaved.structure.clone(), watches, rows))
     }
 
     /// Name of the top module.

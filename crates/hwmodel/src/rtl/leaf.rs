@@ -43,7 +43,7 @@ impl Pins {
     }
 
     /// Element `index` as Verilog names it.
-    fn text(&self, index: usize) -> String {
+    pub(super) fn text(&self, index: usize) -> String {
         let (name, width) = (self.name, self.width);
         match (self.count(), width) {
             (1, _) => name.to_string(),
@@ -234,7 +234,7 @@ fn nets<const I: usize>(names: &[&'static str; I], widths: &[u32; I]) -> [Net; I
 }
 
 /// The body of a Verilog module that drives each output, as it is written, by a net.
-fn body(inputs: &[&str], outputs: Vec<String>, nets: Vec<Net>) -> Body {
+pub(super) fn body(inputs: &[&str], outputs: Vec<String>, nets: Vec<Net>) -> Body {
     verilog_body(inputs, &outputs.into_iter().zip(nets).collect::<Vec<_>>())
 }
 

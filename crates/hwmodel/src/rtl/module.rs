@@ -90,6 +90,27 @@ pub struct Name {
     index: Option<usize>,
 }
 
+impl Name {
+    pub(super) fn new(base: String, index: Option<usize>) -> Name {
+        Name { base, index }
+    }
+
+    /// Its base and its place.
+    pub(super) fn parts(self) -> (String, Option<usize>) {
+        (self.base, self.index)
+    }
+
+    /// As one word.
+    pub(super) fn text(&self) -> String {
+        self.index.map_or(self.base.clone(), |index| format!("{}_{index}", self.base))
+    }
+
+    /// The name of the register with its word `cycles` cycles later.
+    pub(super) fn late(&self, cycles: i32) -> Name {
+        Name { base: format!("{}_d{cycles}", self.base), index: self.index }
+    }
+}
+
 impl From<&str> for Name {
     fn from(base: &str) -> Name {
         Name { base: base.into(), index: None }

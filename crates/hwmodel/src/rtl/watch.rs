@@ -104,6 +104,8 @@ pub struct Watched {
     pub slot: u32,
     /// Of an output whose wire in the module around is watched: the slot of that wire.
     pub(super) outside: Option<u32>,
+    /// In an interleaved design: the cycles by which the value is later than in the original at C times the clock.
+    pub late: i32,
     /// Its net, set when the design is complete.
     pub(super) net: u32,
 }
@@ -117,6 +119,7 @@ impl Watched {
             path: Vec::new(),
             slot,
             outside: None,
+            late: 0,
             net: 0,
         }
     }

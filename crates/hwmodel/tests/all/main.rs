@@ -9,6 +9,7 @@ mod config;
 mod float_results;
 mod formats;
 mod integer_results;
+mod interleaved;
 mod netlist;
 mod normalise;
 mod numerics;

@@ -4,6 +4,7 @@ use super::build::Built;
 use super::signals::part_name;
 use super::{Around, Driver, Module, Name, Wire};
 use crate::rtl::leaf::{Function, FunctionLeaf, Leaf, Pins};
+use crate::rtl::retime::{Interleaving, interleaved};
 use crate::rtl::structure::{Kind, Node, Register};
 use crate::rtl::{Tag, Watched};
 use std::sync::Arc;
@@ -164,7 +165,34 @@ impl Module {
         let mut part = self.begin_part(tag);
         part.place = self.place;
         let result = body(&mut part);
-        self.end_part(name.into(), part);
+        self.end_part(name.into(), part.build_part());
+        result
+    }
+
+    /// [`Module::part`] for C copies of the part that take turns, see [`Interleaving`]. The first input of the part must be its reset. Labels
+    /// of its rows have the cycles by which a signal is late or early.
+    ///
+    /// # Panics
+    /// If no placement of registers meets the period.
+    pub fn interleaved_part<R>(
+        &mut self,
+        name: impl Into<Name>,
+        tag: Tag,
+        interleaving: &Interleaving,
+        body: impl FnOnce(&mut Module) -> R,
+    ) -> R {
+        let mut part = self.begin_part(tag);
+        part.place = self.place;
+        let result = body(&mut part);
+        let (widths, mut built) = part.build_part();
+        let Some(interleaved) = interleaved(&built.structure, interleaving) else {
+            panic!("{}: no placement of registers meets the period", built.structure.tag.name)
+        };
+        built.watches.iter_mut().for_each(|watched| *watched = interleaved.watched(watched));
+        let rows = built.signals.iter().filter_map(|signal| interleaved.row(&built.structure, signal));
+        built.signals = rows.collect();
+        built.structure = interleaved.structure;
+        self.end_part(name.into(), (widths, built));
         result
     }
 
@@ -174,11 +202,15 @@ impl Module {
         Module::new(tag, Some(around))
     }
 
-    fn end_part(&mut self, name: Name, mut part: Module) {
-        // In the order of the calls of output, which may differ from port order.
-        let widths = part.around.as_mut().map(|around| std::mem::take(&mut around.outputs));
-        widths.into_iter().flatten().for_each(|width| _ = self.slot(width, Driver::Own));
-        let Built { structure, inputs, outputs, watches, signals } = part.build();
+    /// The module, and the widths of its outputs in the order of the calls of output, which may differ from port order.
+    fn build_part(mut self) -> (Vec<u32>, Built) {
+        let widths = self.around.as_mut().map(|around| std::mem::take(&mut around.outputs));
+        (widths.unwrap_or_default(), self.build())
+    }
+
+    fn end_part(&mut self, name: Name, (widths, built): (Vec<u32>, Built)) {
+        widths.into_iter().for_each(|width| _ = self.slot(width, Driver::Own));
+        let Built { structure, inputs, outputs, watches, signals } = built;
         assert!(
             structure.clock.is_none() || self.clock.is_some(),
             "{}: {} needs a clock, and there is none",
