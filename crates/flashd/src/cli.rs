@@ -32,7 +32,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, Args, Parser, Subcommand, ValueEnum};
 use flashd_generator::Prefix;
 use flashd_simulator::RtlEngine;
-use flashd_spec::config::{D_RANGE, KEY_INDEX_BITS_RANGE, OPTIONS, PARTS_RANGE, QUERIES_RANGE};
+use flashd_spec::config::{
+    D_RANGE, INTERLEAVE_RANGE, KEY_INDEX_BITS_RANGE, OPTIONS, PARTS_RANGE, QUERIES_RANGE,
+};
 use flashd_spec::format::Format;
 use flashd_workload::{CausalAlign, ScaleRule, TensorScale};
 use numbers::{SEGMENTS, between, one_of, whole};
@@ -211,6 +213,9 @@ pub struct ArrayArgs {
     /// Arrays with masks: bits of a key's place in its block, 2 to 32 (default: 17)
     #[arg(long, value_parser = whole::<u32>(KEY_INDEX_BITS_RANGE.0 as u64, KEY_INDEX_BITS_RANGE.1 as u64), value_name = "BITS", help_heading = AROUND, hide_short_help = true)]
     pub key_index_bits: Option<u32>,
+    /// Arrays: queries that take turns in a core, 1 to 8, at as many times the clock (default: 1)
+    #[arg(long, value_parser = whole::<usize>(INTERLEAVE_RANGE.0 as u64, INTERLEAVE_RANGE.1 as u64), value_name = "C", help_heading = AROUND, hide_short_help = true)]
+    pub interleave: Option<usize>,
 }
 
 #[derive(Args)]

@@ -72,18 +72,23 @@ pub fn core_or_array(
     flags: &ArrayArgs,
     d_from_data: Option<Lengths>,
 ) -> Result<(CoreConfig, Option<ArrayConfig>), Failure> {
-    let ArrayArgs { selection: s, queries, key_index_bits } = flags;
+    let ArrayArgs { selection: s, queries, key_index_bits, interleave } = flags;
     let (core, in_file) = select(s, d_from_data)?;
     let key_index_bits = key_index_bits.or(in_file.as_ref().and_then(|b| b.key_index_bits));
+    let interleave = interleave.or(in_file.as_ref().map(|b| b.interleave));
     let Some(n) = queries.or(in_file.map(|b| b.queries)) else {
-        return match key_index_bits {
-            Some(_) => {
+        return match (key_index_bits, interleave) {
+            (Some(_), _) => {
                 Err(Failure::input("--key-index-bits: only an array counts its keys; add --queries B"))
             }
-            None => Ok((core, None)),
+            (None, Some(_)) => {
+                Err(Failure::input("--interleave: only queries of an array take turns; add --queries B"))
+            }
+            (None, None) => Ok((core, None)),
         };
     };
-    let array = ArrayConfig { key_index_bits, ..ArrayConfig::new(core.clone(), n) };
+    let interleave = interleave.unwrap_or(1);
+    let array = ArrayConfig { key_index_bits, interleave, ..ArrayConfig::new(core.clone(), n) };
     array.validate().map_err(|e| match (&s.config, queries) {
         (Some(path), None) => Failure::input(format!("--config {}: {e}", path.display())),
         _ => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
@@ -94,6 +99,11 @@ pub fn core_or_array(
 /// The core, the array, or with `parts` the split keys of that number of parts that the flags select.
 pub fn machine(flags: &ArrayArgs, parts: Option<usize>) -> Result<Machine, Failure> {
     if let Some(parts) = parts {
+        if flags.interleave.is_some() {
+            return Err(Failure::input(
+                "--interleave: only queries of an array take turns; leave it out with --parts",
+            ));
+        }
         if flags.key_index_bits.is_some() {
             return Err(Failure::input(
                 "--key-index-bits: only an array counts its keys; leave it out with --parts",
@@ -282,6 +292,7 @@ impl WrapperArgs {
 struct ArrayInFile {
     queries: usize,
     key_index_bits: Option<u32>,
+    interleave: usize,
 }
 
 fn select(s: &Selection, d_from_data: Option<Lengths>) -> Result<(CoreConfig, Option<ArrayInFile>), Failure> {
@@ -293,8 +304,8 @@ fn select(s: &Selection, d_from_data: Option<Lengths>) -> Result<(CoreConfig, Op
             | InFile::Wrapper(WrapperConfig { array, .. })
             | InFile::Unit(UnitConfig { array, .. }),
         ) => {
-            let ArrayConfig { core, queries, key_index_bits } = array;
-            (core, Some(ArrayInFile { queries, key_index_bits }))
+            let ArrayConfig { core, queries, key_index_bits, interleave } = array;
+            (core, Some(ArrayInFile { queries, key_index_bits, interleave }))
         }
     };
     let flags = s.fields.clone();

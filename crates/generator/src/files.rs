@@ -164,6 +164,7 @@ pub(crate) fn manifest<C>(
         let scalar = config.kind().scalar;
         widths.push((scalar.name(), n.widest_scalar_bits(scalar)));
     }
+    let turns = machine.turns() as u32;
     Manifest {
         name: emitted.top().to_string(),
         revision: emission.origin.revision.clone(),
@@ -186,9 +187,12 @@ pub(crate) fn manifest<C>(
             })
             .collect(),
         latency: machine.latency(),
-        v_step_latency: v_step_latency(config),
-        value_latency: n.value_latency,
-        initiation_interval: 1,
+        v_step_latency: turns * v_step_latency(config),
+        value_latency: match machine {
+            Machine::Array(array) => array.value_latency(),
+            _ => n.value_latency,
+        },
+        initiation_interval: turns,
         transfer_cycles: matches!(machine, Machine::Array(_) | Machine::Wrapper(_))
             .then_some(TRANSFER_CYCLES),
         widths: widths.into_iter().map(|(k, v)| (k.to_string(), v)).collect(),

@@ -27,8 +27,12 @@ pub(crate) fn design(machine: &Machine, emission: &Emission) -> Result<EmittedDe
             with_ports(machine, config, &does, emission)
         }
         Machine::Array(config) => {
+            let keys = match config.interleave {
+                1 => "one key a cycle for all".to_string(),
+                turns => format!("one key for all in {turns} cycles"),
+            };
             let does = format!(
-                "{} queries, one key a cycle for all, first result {latency} cycles after the last key",
+                "{} queries, {keys}, first result {latency} cycles after the last key",
                 config.queries
             );
             with_ports(machine, config, &does, emission)

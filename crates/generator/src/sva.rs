@@ -83,6 +83,13 @@ fn schedule<C>(manifest: &Manifest<C>) -> String {
         &format!("v_step == keys[{}]", step - 1),
         &format!("v_step is not {step} cycles after a key"),
     );
+    if manifest.initiation_interval > 1 {
+        must(
+            "key_stays",
+            "k_valid && !k_ready |=> k_valid && $stable({k, k_last})",
+            "a key changed before it was taken",
+        );
+    }
     must("read", "|v_ren |-> v_step", "v_ren without v_step");
     let due = format!("lasts[{}]", latency - 1);
     let late = format!("is not {latency} cycles after a last key");

@@ -263,14 +263,31 @@ pub struct ArrayShape {
     /// Width of a key's place in its block, where it is not the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_index_bits: Option<u32>,
+    /// Queries that take turns in a core.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub interleave: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+fn is_one(interleave: &usize) -> bool {
+    *interleave == 1
 }
 
 impl ArrayShape {
+    /// The array of this shape of a core.
+    pub fn array(self, core: CoreConfig) -> ArrayConfig {
+        let ArrayShape { queries, key_index_bits, interleave } = self;
+        ArrayConfig { core, queries, key_index_bits, interleave }
+    }
+
     /// Shape of a target; none for a core.
     pub fn of(target: &Target) -> Option<ArrayShape> {
         match **target {
-            Machine::Array(ArrayConfig { queries, key_index_bits, .. }) => {
-                Some(ArrayShape { queries, key_index_bits })
+            Machine::Array(ArrayConfig { queries, key_index_bits, interleave, .. }) => {
+                Some(ArrayShape { queries, key_index_bits, interleave })
             }
             _ => None,
         }
@@ -372,9 +389,7 @@ impl CoreFigures {
         let core = self.configuration.clone();
         match self.array {
             None => core.into(),
-            Some(ArrayShape { queries, key_index_bits }) => {
-                ArrayConfig { core, queries, key_index_bits }.into()
-            }
+            Some(shape) => shape.array(core).into(),
         }
     }
 }

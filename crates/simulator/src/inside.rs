@@ -4,8 +4,9 @@ use flashd_golden::{Action, Model, Step};
 use flashd_hwmodel::attention::inside::{Inside, Quantity};
 use flashd_hwmodel::catalogue::Stages;
 use flashd_spec::bits::{ones, signed};
-use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::config::Design;
 use flashd_spec::format::Format;
+use flashd_spec::machine::Machine;
 use std::collections::VecDeque;
 
 /// A signal of each core.
@@ -31,13 +32,19 @@ pub(crate) struct InsideSchedule {
 }
 
 impl InsideSchedule {
-    /// Nothing accepted yet, in cores that have this inside, of each one after another.
-    pub(crate) fn new(config: &CoreConfig, inside: &[Inside], cores: usize) -> Self {
+    /// Nothing accepted yet, in the cores of a machine that have this inside, of each one after another.
+    pub(crate) fn new(machine: &Machine, inside: &[Inside]) -> Self {
+        let (config, cores) = (machine.core(), machine.cores());
         let stages = Stages::of(config);
+        let latency = |inside: &Inside| {
+            let late =
+                machine.turns() as i64 * i64::from(inside.quantity.stage(&stages)) + i64::from(inside.late);
+            u64::try_from(late).unwrap_or(0)
+        };
         let signal = |inside: &Inside| InsideSignal {
             quantity: inside.quantity,
             width: inside.width,
-            latency: inside.quantity.stage(&stages).into(),
+            latency: latency(inside),
             pending: vec![VecDeque::new(); cores],
         };
         InsideSchedule {
@@ -51,7 +58,7 @@ impl InsideSchedule {
         }
     }
 
-    /// A step is accepted by a core; with `last` it is its query's.
+    /// A core begins a step; with `last` it is its query's.
     pub(crate) fn accept(&mut self, cycle: u64, core: usize, step: &Step, last: bool) {
         for signal in &mut self.signals {
             if let Some(value) = expected(&self.model, self.static_rule, signal.quantity, step, last) {

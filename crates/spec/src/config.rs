@@ -16,7 +16,7 @@ mod value;
 mod wrapper;
 
 pub use crate::format::Scale;
-pub use array::{ArrayConfig, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
+pub use array::{ArrayConfig, INTERLEAVE_RANGE, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
 pub use datapath::{
     Arithmetic, Datapath, DatapathKind, Fa2Variant, FlashDVariant, HoldRules, KINDS, Reference, WidestScalar,
 };

@@ -35,10 +35,25 @@ impl Machine {
     pub fn cores(&self) -> usize {
         match self {
             Machine::Core(_) => 1,
-            Machine::Array(config) => config.queries,
+            Machine::Array(config) => config.cores(),
             Machine::Split(config) => config.parts,
-            Machine::Wrapper(config) => config.array.queries,
-            Machine::Unit(config) => config.array.queries,
+            Machine::Wrapper(config) => config.array.cores(),
+            Machine::Unit(config) => config.array.cores(),
+        }
+    }
+
+    /// Cores, each counted for every query that takes turns in it.
+    pub fn places(&self) -> usize {
+        self.cores() * self.turns()
+    }
+
+    /// Queries that take turns in a core.
+    pub fn turns(&self) -> usize {
+        match self {
+            Machine::Core(_) | Machine::Split(_) => 1,
+            Machine::Array(config) => config.interleave,
+            Machine::Wrapper(config) => config.array.interleave,
+            Machine::Unit(config) => config.array.interleave,
         }
     }
 

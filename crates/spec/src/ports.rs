@@ -275,7 +275,7 @@ fn mask(machine: &Machine) -> Words {
 }
 
 fn bias(machine: &Machine) -> Words {
-    (if machine.core().bias { machine.cores() } else { 0 }, BIAS.width())
+    (if machine.core().bias { machine.places() } else { 0 }, BIAS.width())
 }
 
 fn value_exponent(machine: &Machine) -> Words {

@@ -81,6 +81,10 @@ impl UnitConfig {
     /// Names the field, the given value and the allowed ones.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.array.validate()?;
+        if self.array.interleave > 1 {
+            let problem = "an array behind streams or a memory has a core for each query; leave it out";
+            return Err(ConfigError { field: "interleave", problem: problem.into() });
+        }
         let within = |field, value: u32, (low, high): (u32, u32)| match (low..=high).contains(&value) {
             true => Ok(()),
             false => Err(ConfigError { field, problem: format!("{value} is outside {low} to {high}") }),

@@ -176,6 +176,9 @@ fn arrays_and_split_keys() -> Vec<(CoreConfig, Surroundings)> {
         (flash_d_6.clone(), Surroundings::array(8)),
         (fa2_6.clone(), Surroundings::array(3)),
         (masked(flash_d_6.clone()), Surroundings::array(4)),
+        (biased(masked(fa2_6.clone())), Surroundings::Turns { queries: 6, interleave: 3 }),
+        (late(2, flash_d_6.clone()), Surroundings::Turns { queries: 4, interleave: 4 }),
+        (capped(fa2(5, Format::BF16)), Surroundings::Turns { queries: 2, interleave: 2 }),
         (masked(fa2_6), five),
         (late(3, flash_d_6.clone()), Surroundings::array(2)),
         (biased(flash_d_6), Surroundings::array(3)),
@@ -229,6 +232,8 @@ fn few() -> Vec<DesignSelection> {
     all.push(DesignSelection::core(fa2_mixed));
     all.push(DesignSelection::around(masked(flash_d_mixed), Surroundings::array(2)));
     all.push(DesignSelection::around(masked(flash_d(3, Format::FP8_E5M2)), Surroundings::array(3)));
+    let turns = Surroundings::Turns { queries: 4, interleave: 2 };
+    all.push(DesignSelection::around(biased(masked(flash_d(3, Format::BF16))), turns));
     all.push(DesignSelection::around(fa2(3, Format::FP16), Surroundings::Split { parts: 2 }));
     all
 }

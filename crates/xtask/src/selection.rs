@@ -27,6 +27,8 @@ pub enum Surroundings {
     Nothing,
     /// An array of cores for a block of queries.
     Array { queries: usize, key_index_bits: Option<u32> },
+    /// An array whose queries take turns.
+    Turns { queries: usize, interleave: usize },
     /// Split keys: cores that share a query.
     Split { parts: usize },
     /// An attention unit around an array.
@@ -55,6 +57,10 @@ impl Surroundings {
             Surroundings::Array { queries, key_index_bits } => {
                 flag("--queries", queries.to_string());
                 key_index_bits.into_iter().for_each(|bits| flag("--key-index-bits", bits.to_string()));
+            }
+            Surroundings::Turns { queries, interleave } => {
+                flag("--queries", queries.to_string());
+                flag("--interleave", interleave.to_string());
             }
             Surroundings::Split { parts } => flag("--parts", parts.to_string()),
             Surroundings::Memory { queries, beat, kv_buffer, all_values } => {

@@ -109,6 +109,10 @@ pub fn linted() -> Vec<DesignSelection> {
     for core in [flash_d(D, FORMAT), fa2(D, FORMAT)] {
         all.push(DesignSelection::around(partial(core), Surroundings::array(3)));
     }
+    let in_turns = [flash_d(D, Format::BF16), biased(masked(fa2(D, Format::INT8))), masked(of_paper.clone())];
+    for core in in_turns {
+        all.push(DesignSelection::around(core, Surroundings::Turns { queries: 4, interleave: 2 }));
+    }
     let integers = fa2(D, Format::INT8);
     for core in with_states(D, |_| FORMAT).chain([integers]).chain(CoreConfig::staged_otherwise(D, FORMAT)) {
         all.push(DesignSelection::core(late(3, partial(core.clone()))));

@@ -76,6 +76,11 @@ pub fn run(
     reference: &ExactResults,
     ranges: Option<&[Range<usize>]>,
 ) -> Result<HeadOutcome, Failure> {
+    if args.pipeline.is_some() && array.interleave > 1 {
+        let problem =
+            "--pipeline: the chart has one query in a stage of a core; leave out --interleave or the chart";
+        return Err(Failure::input(problem));
+    }
     // The core with the score shift that the scaling needs.
     let config = ArrayConfig { core: prepared.config.clone(), ..array.clone() };
     let workload = match ranges {
@@ -110,11 +115,11 @@ pub fn run(
         queries: results.len(),
         keys,
         latency: config.latency(),
-        v_step_latency: v_step_latency(&config.core),
+        v_step_latency: config.interleave as u32 * v_step_latency(&config.core),
         counters: c,
         cycles_per_block: (!periods.is_empty())
             .then(|| periods.iter().sum::<u64>() as f64 / periods.len() as f64),
-        cycles_per_full_block: ArrayConfig::cycles_per_block(config.queries, keys),
+        cycles_per_full_block: config.block_period(config.queries, keys),
         cycles_by_formula: ranges
             .map(|_| config.cycles(workload.blocks.iter().map(|b| (b.queries.len(), b.steps())))),
         keys_times_queries: ranges.map(|_| results.len() * (workload.k.len() / workload.words.k)),

@@ -71,7 +71,11 @@ fn flags(config: &Machine) -> String {
     let mut flags = core.flags();
     let mut array = |array: &ArrayConfig| {
         let bits = array.key_index_bits.map_or(String::new(), |bits| format!(" --key-index-bits {bits}"));
-        let _ = write!(flags, " --queries {}{bits}", array.queries);
+        let turns = match array.interleave {
+            1 => String::new(),
+            turns => format!(" --interleave {turns}"),
+        };
+        let _ = write!(flags, " --queries {}{bits}{turns}", array.queries);
     };
     match config {
         Machine::Core(_) => {}

@@ -12,25 +12,32 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `top` | the array: cores of any kind, and everything below around them |
+//! | `top`, `ports` | the array: cores of any kind, and everything below around them; its ports |
+//! | `cores` | the cores, and the front of the queue of their results |
 //! | `control` | the handshakes of queries and keys, and which cores have a query |
 //! | `shadow` | the queries of the next block |
 //! | `results` | the queue of results that wait for the port |
 //! | `pick` | the choice among results that the cores hold |
 //! | `port` | results that are made at the port |
+//! | `interleaved`, `turns` | cores whose queries take turns, and the handshakes of such arrays |
 //! | `window` | with masks: which keys each query sees |
 //! | `flag_tree` | the or of a flag of all cores |
 
 pub mod control;
+mod cores;
 pub mod flag_tree;
+mod interleaved;
 pub mod pick;
 pub mod port;
+mod ports;
 pub mod results;
 pub mod shadow;
 mod top;
+pub mod turns;
 pub mod window;
 
-pub use top::{ArrayInputs, ArrayOutputs, array, build};
+pub use ports::{ArrayInputs, ArrayOutputs};
+pub use top::{array, build};
 
 use crate::function;
 
@@ -52,4 +59,24 @@ function! {
     inputs {}
     outputs { y: this.width }
     eval<W> { [W::zero(this.width)] }
+}
+
+function! {
+    /// The constant one.
+    pub struct HighFunction {}
+    name(this) = "high";
+    doc = "y = 1.";
+    inputs {}
+    outputs { y: 1 }
+    eval<W> { [W::constant(1, 1)] }
+}
+
+function! {
+    /// AND of two flags.
+    pub struct BothFunction {}
+    name(this) = "both";
+    doc = "y = a and b.";
+    inputs { a: 1, b: 1 }
+    outputs { y: 1 }
+    eval<W> { [a.and(&b)] }
 }

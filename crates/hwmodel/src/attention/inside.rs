@@ -39,14 +39,16 @@ pub struct Inside {
     pub width: u32,
     /// How the value follows from the wire.
     pub reading: Reading,
+    /// The cycles by which it is later than in a core whose queries do not take turns.
+    pub late: i32,
 }
 
 impl Inside {
     /// The signals of all cores of a design, core by core, with their values in the settled cycle.
     pub fn of(design: &Circuit) -> Vec<Inside> {
         let inside = |watched: &Watched| {
-            let &Watched { quantity, width, reading, .. } = watched;
-            Inside { quantity, value: design.seen(watched), width, reading }
+            let &Watched { quantity, width, reading, late, .. } = watched;
+            Inside { quantity, value: design.seen(watched), width, reading, late }
         };
         design.watched().iter().map(inside).collect()
     }

@@ -2,6 +2,7 @@
 
 use super::packet::UpDownFunction;
 use crate::array::LowFunction;
+pub use crate::array::{BothFunction, HighFunction};
 use crate::catalogue::v_step_latency;
 use crate::function;
 use crate::rtl::{Module, Name, Tag, Wire};
@@ -17,16 +18,6 @@ impl Low {
     pub fn wire(&mut self, m: &mut Module) -> Wire {
         *self.0.get_or_insert_with(|| m.call("low", LowFunction {}, [])[0])
     }
-}
-
-function! {
-    /// The constant one.
-    pub struct HighFunction {}
-    name(this) = "high";
-    doc = "y = 1.";
-    inputs {}
-    outputs { y: 1 }
-    eval<W> { [W::constant(1, 1)] }
 }
 
 function! {
@@ -47,16 +38,6 @@ function! {
     inputs { a: 1, b: 1 }
     outputs { y: 1 }
     eval<W> { [a.or(&b)] }
-}
-
-function! {
-    /// AND of two flags.
-    pub struct BothFunction {}
-    name(this) = "both";
-    doc = "y = a and b.";
-    inputs { a: 1, b: 1 }
-    outputs { y: 1 }
-    eval<W> { [a.and(&b)] }
 }
 
 function! {

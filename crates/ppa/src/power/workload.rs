@@ -54,7 +54,7 @@ pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams
         sources.push((rounded(config, &attention)?, lengths));
     }
     // Keys for each query of a block.
-    let steps = (cycles + warm_up(target)) * target.cores();
+    let steps = (cycles + warm_up(target)) * target.places();
     let feeds = (0..*streams)
         .map(|stream| {
             let (head, lengths) = &sources[stream % sources.len()];
@@ -76,7 +76,7 @@ pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams
     let description = format!(
         "{streams} streams of {cycles} cycles, {} back to back, one key a cycle, v held when not read; \
          heads {}{shape}",
-        match target.cores() {
+        match target.places() {
             1 => "queries".to_string(),
             n => format!("blocks of {n} queries"),
         },

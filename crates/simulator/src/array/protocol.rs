@@ -67,8 +67,9 @@ pub(crate) struct ArrayProtocol<'a, E> {
     /// Index of each block's first query among all.
     first: Vec<usize>,
     rules: ArrayRules,
+    /// Cycles from the first turn of a block's last key to its first result.
     latency: u64,
-    /// Cycles from a key to the cycle in which its value is asked for.
+    /// Cycles from the first turn of a key to the cycle in which its value is asked for.
     value: u64,
     /// Cycles from a state to the cycle in which its scalars are asked for.
     asks: u64,
@@ -99,6 +100,7 @@ impl<'a, E: ExpectedQueries> ArrayProtocol<'a, E> {
             queries - b.queries.len()
         });
         let latency = config.latency().into();
+        let turns = config.interleave as u64;
         ArrayProtocol {
             config,
             workload,
@@ -106,9 +108,9 @@ impl<'a, E: ExpectedQueries> ArrayProtocol<'a, E> {
             offer: ArrayOffer::default(),
             expected,
             first: first.collect(),
-            rules: ArrayRules::new(config.queries),
-            latency,
-            value: v_step_latency(&config.core).into(),
+            rules: ArrayRules::new(config.queries, config.interleave),
+            latency: latency + turns - 1,
+            value: turns * u64::from(v_step_latency(&config.core)) + turns - 1,
             asks: u64::from(Stages::of(&config.core).score).saturating_sub(1),
             states: Pending::default(),
             steps: Pending::default(),
@@ -138,7 +140,7 @@ impl<'a, E: ExpectedQueries> ArrayProtocol<'a, E> {
     fn take(&mut self, cycle: u64, due: &mut Due) {
         let ArrayOffer { query, key } = self.offer;
         let taken = self.rules.advance(cycle, query, key.map(|(_, last)| last));
-        self.stimulus.advance(taken.query, taken.key.is_some());
+        self.stimulus.advance(taken.query, taken.key_taken);
         if let (Some(((block, place), last)), true) = (query, taken.query) {
             let last = if last { ", last" } else { "" };
             self.history.push(format!("cycle {cycle}: query {place} of block {block} taken{last}"));
@@ -178,7 +180,8 @@ impl<'a, E: ExpectedQueries> ArrayProtocol<'a, E> {
         let mut actions = Vec::with_capacity(queries.len());
         for (core, &id) in queries.iter().enumerate() {
             let step = self.step(id, step);
-            due.inside.accept(cycle, core, &step.unwrap_or(PASSES), end);
+            let (core, turn) = (core / self.config.interleave, core % self.config.interleave);
+            due.inside.accept(cycle + turn as u64, core, &step.unwrap_or(PASSES), end);
             actions.push(step.map(|step| step.action));
         }
         self.steps.push(cycle + self.value, (step, actions));
@@ -216,7 +219,7 @@ impl<E: ExpectedQueries> Protocol for ArrayProtocol<'_, E> {
     }
 
     fn drain(&self) -> u64 {
-        self.latency + self.config.queries as u64 + 6
+        self.latency + (self.config.queries + self.config.interleave) as u64 + 5
     }
 
     fn due(&mut self, cycle: u64, inputs: &Frame, due: &mut Due) {
@@ -240,7 +243,7 @@ impl<E: ExpectedQueries> Protocol for ArrayProtocol<'_, E> {
     }
 
     fn reset(&mut self) {
-        self.rules = ArrayRules::new(self.config.queries);
+        self.rules = ArrayRules::new(self.config.queries, self.config.interleave);
         self.steps.clear();
         self.states.clear();
         self.endings.clear();

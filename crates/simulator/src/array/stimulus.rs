@@ -64,6 +64,12 @@ pub(crate) struct ArrayStimulus<'a> {
     key: QueryId,
     value: QueryId,
     reads: Reads<ArrayRead>,
+    /// Cycles that a value stays on its port and that a key at least does: the turns of the queries.
+    turns: usize,
+    /// The value on the port, and the cycles that it still stays.
+    stays: Option<(ArrayRead, usize)>,
+    /// The key on the port has been offered, and must stay.
+    key_stays: bool,
     /// The next step whose state's scalars may be asked for, by block and step.
     scalars: QueryId,
     resets: Vec<u64>,
@@ -86,7 +92,10 @@ impl<'a> ArrayStimulus<'a> {
             query: (0, 0),
             key: (0, 0),
             value: (0, 0),
-            reads: Reads::new(core.value_latency),
+            reads: Reads::new(config.value_latency()),
+            turns: config.interleave,
+            stays: None,
+            key_stays: false,
             scalars: (0, 0),
             resets: disturbance.resets.clone(),
             reset_cycles: RESET_CYCLES,
@@ -124,6 +133,7 @@ impl<'a> ArrayStimulus<'a> {
     fn begin_reset(&mut self) {
         self.reset_cycles = RESET_CYCLES;
         self.reads.reset();
+        (self.stays, self.key_stays) = (None, false);
         let next = self.query.0 + usize::from(self.query.1 > 0);
         (self.query, self.key, self.value, self.scalars) = ((next, 0), (next, 0), (next, 0), (next, 0));
     }
@@ -158,7 +168,12 @@ impl<'a> ArrayStimulus<'a> {
             BlockStep::Key(place) => ArrayRead::Value(block.first_key + place),
             BlockStep::State(place) => ArrayRead::Restore((self.value.0, place)),
         });
-        let read = self.reads.next(read);
+        let before = self.stays.filter(|(_, left)| *left > 0);
+        self.stays = self.reads.next(read).map(|read| (read, self.turns)).or(before);
+        let read = self.stays.as_mut().map(|(read, left)| {
+            *left -= 1;
+            *read
+        });
         if let Some(ArrayRead::Value(key)) = read {
             w.v.read(key, &mut frame[Port::V]);
         } else {
@@ -212,9 +227,10 @@ impl<'a> ArrayStimulus<'a> {
 
     fn offer_key(&mut self, frame: &mut Frame) -> Option<(QueryId, bool)> {
         let block = self.workload.blocks.get(self.key.0)?;
-        if self.noise.chance(3) {
+        if !self.key_stays && self.noise.chance(3) {
             return None;
         }
+        self.key_stays = self.turns > 1;
         frame.set(Port::KValid, true);
         match block.step(self.key.1) {
             BlockStep::Key(place) => {
@@ -244,6 +260,7 @@ impl<'a> ArrayStimulus<'a> {
             self.query = following(self.query, blocks[self.query.0].queries.len());
         }
         if key {
+            self.key_stays = false;
             self.key = following(self.key, blocks[self.key.0].steps());
         }
     }

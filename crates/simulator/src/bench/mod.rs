@@ -77,7 +77,7 @@ pub struct Difference {
 impl Due {
     /// Nothing yet. `inside` are the quantities that are compared inside the cores.
     pub(crate) fn new(machine: &Machine, inside: &[Inside]) -> Due {
-        let inside = InsideSchedule::new(machine.core(), inside, machine.cores());
+        let inside = InsideSchedule::new(machine, inside);
         let rows = PORTS.iter().filter(|row| row.words(machine).0 > 0);
         let mut outputs: Vec<_> = rows.filter_map(|row| Some((row.port, row.compared?))).collect();
         outputs.sort_by_key(|(_, compared)| *compared != Compared::Always);

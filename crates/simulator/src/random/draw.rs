@@ -5,9 +5,10 @@
 
 use flashd_spec::config::{
     Accumulator, ArrayConfig, BUDGET_FRACTIONS, CoreConfig, D_RANGE, DEFAULT_MAX_KEYS,
-    DEFAULT_SCORE_INTEGER_BITS, Hold, KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths, PARTS_RANGE,
-    QUERIES_RANGE, SCORE_INTEGER_RANGE, SCORE_SHIFT_RANGE, Scale, SplitConfig, VALUE_LATENCY_RANGE, Values,
-    WEIGHT_BITS_RANGE, WIDEST_LANE_SUM, WIDEST_LANE_VALUE, WIDEST_LANE_WEIGHT, WrapperConfig,
+    DEFAULT_SCORE_INTEGER_BITS, Hold, INTERLEAVE_RANGE, KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths,
+    PARTS_RANGE, QUERIES_RANGE, SCORE_INTEGER_RANGE, SCORE_SHIFT_RANGE, Scale, SplitConfig,
+    VALUE_LATENCY_RANGE, Values, WEIGHT_BITS_RANGE, WIDEST_LANE_SUM, WIDEST_LANE_VALUE, WIDEST_LANE_WEIGHT,
+    WrapperConfig,
 };
 use flashd_spec::format::{Format, Formats};
 use flashd_spec::machine::Machine;
@@ -52,7 +53,14 @@ fn propose(rng: &mut ChaCha8Rng, kind: u32, longest: usize) -> Machine {
     let core = core(rng, longest);
     match kind {
         0 | 1 => Machine::Core(core),
-        2 => Machine::Array(array(rng, core)),
+        2 => {
+            let array = array(rng, core);
+            let (fewest, most) = INTERLEAVE_RANGE;
+            let turns: Vec<usize> =
+                (fewest..=most).filter(|&turns| array.queries.is_multiple_of(turns)).collect();
+            let interleave = if array.core.partial { 1 } else { any(rng, &turns) };
+            Machine::Array(ArrayConfig { interleave, ..array })
+        }
         3 => {
             let (most, any_number) = (PARTS_RANGE.1.ilog2(), rng.random_ratio(1, 8));
             let parts = 1 << rng.random_range(PARTS_RANGE.0.ilog2()..=if any_number { most } else { 2 });
@@ -83,6 +91,7 @@ fn array(rng: &mut ChaCha8Rng, core: CoreConfig) -> ArrayConfig {
         key_index_bits: seldom(rng, 3, |rng| {
             rng.random_range(KEY_INDEX_BITS_RANGE.0..=KEY_INDEX_BITS_RANGE.1)
         }),
+        interleave: 1,
     }
 }
 

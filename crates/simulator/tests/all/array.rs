@@ -78,6 +78,38 @@ fn every_variant_in_full_and_ragged_blocks() {
     }
 }
 
+/// Every variant with some number of queries in some number of turns.
+#[test]
+fn queries_take_turns() {
+    let shapes = [(2, 2), (3, 3), (6, 2), (4, 4), (6, 3), (8, 4), (8, 8), (5, 5), (12, 6)];
+    for format in [Format::BF16, Format::FP8_E4M3] {
+        for (core, &(queries, interleave)) in
+            CoreConfig::variants(5, format).into_iter().zip(shapes.iter().cycle())
+        {
+            let config = ArrayConfig { interleave, ..array_of(&core, queries) };
+            for gaps in GAPS {
+                check(&config, &workload(&core, &ragged(queries)), &Disturbance::gaps(gaps));
+            }
+        }
+    }
+}
+
+/// The results of an array do not depend on the turns of its queries, nor do the values that it reads.
+#[test]
+fn turns_change_no_result() {
+    for design in [Design::FlashD, Design::Fa2] {
+        let core = CoreConfig::new(design, 6, Format::BF16);
+        let w = workload(&core, &ragged(8));
+        let of = |interleave| {
+            let config = ArrayConfig { interleave, ..array_of(&core, 8) };
+            let run = check(&config, &w, &Disturbance::gaps(Gaps::None));
+            (run.results, run.counters.v_reads, run.counters.v_reads_alone)
+        };
+        let alone = of(1);
+        assert!([2, 4, 8].into_iter().all(|turns| of(turns) == alone));
+    }
+}
+
 #[test]
 fn sixty_four_queries() {
     for design in [Design::FlashD, Design::Fa2] {
@@ -100,6 +132,15 @@ fn cycles_per_block_agree_with_the_closed_formula() {
                 let expected = ArrayConfig::cycles_per_block(queries, keys) as u64;
                 assert_eq!(run.periods, [expected; 5], "{queries} queries, {keys} keys");
                 assert!(keys < queries || expected as usize - keys <= 2);
+            }
+        }
+        for (queries, interleave) in [(2, 2), (8, 4), (6, 3)] {
+            let config = ArrayConfig { interleave, ..array_of(&core, queries) };
+            for (queries, keys) in [(queries, 1), (queries, 2), (queries, 9), (queries - 1, 1), (1, 3)] {
+                let w = workload(&core, &[(queries, keys); 6]);
+                let run = check(&config, &w, &Disturbance::gaps(Gaps::None));
+                assert_eq!(run.periods, [config.block_period(queries, keys) as u64; 5], "{queries}, {keys}");
+                assert_eq!(run.counters.cycles, config.cycles([(queries, keys); 6]) as u64);
             }
         }
     }
@@ -201,15 +242,17 @@ fn a_value_that_a_core_did_not_ask_for_does_not_disturb_it() {
 fn resets_in_the_middle() {
     for design in [Design::FlashD, Design::Fa2] {
         let core = CoreConfig::new(design, 4, Format::BF16);
-        for (queries, step) in [(1, 5), (3, 7), (8, 13)] {
+        for (queries, interleave, step) in [(1, 1, 5), (3, 1, 7), (8, 1, 13), (6, 3, 11), (4, 4, 9)] {
+            let config = ArrayConfig { interleave, ..array_of(&core, queries) };
             let w = workload(&core, &ragged(queries).repeat(6));
             let mut finished = 0;
             // The resets fall into loading, running, draining and sending, at one time or another.
             for offset in 0..step {
-                let resets: Vec<u64> = (1..8).map(|n| 10 * n + offset + n * n % step).collect();
+                let resets = (1..8).map(|n| 10 * n * interleave as u64 + offset + n * n % step);
+                let resets: Vec<u64> = resets.collect();
                 for gaps in GAPS {
                     let disturbance = Disturbance { resets: resets.clone(), ..Disturbance::gaps(gaps) };
-                    let run = check(&array_of(&core, queries), &w, &disturbance);
+                    let run = check(&config, &w, &disturbance);
                     assert!((run.counters.blocks as usize) < w.blocks.len());
                     finished += run.counters.queries;
                 }

@@ -63,8 +63,8 @@ fn random_ranges(queries: usize, keys: usize, seed: u64) -> Vec<Range<usize>> {
 fn every_variant_with_ranges_and_padding() {
     for format in [Format::BF16, Format::FP8_E4M3] {
         for core in cores(5, format) {
-            for queries in [1, 2, 3, 8] {
-                let config = ArrayConfig::new(core.clone(), queries);
+            for (queries, interleave) in [(1, 1), (2, 1), (3, 1), (8, 1), (4, 2)] {
+                let config = ArrayConfig { interleave, ..ArrayConfig::new(core.clone(), queries) };
                 let all = workload(&core, 21, 12);
                 let mut w = ArrayWorkload::new(&all, queries);
                 for (seed, block) in w.blocks.iter_mut().enumerate() {

@@ -128,6 +128,7 @@ fn every_value_of_every_option_is_drawn() {
         ("state_fraction_bits", numbers(2..=26)),
         ("queries", numbers(1..=64)),
         ("key_index_bits", numbers(2..=32)),
+        ("interleave", numbers(2..=8)),
         ("parts", text([2, 4, 8, 16, 32, 64].map(Value::from).to_vec())),
         ("beat_bits", numbers(0..=0)),
         ("values", text(vec!["requested".into(), "all".into()])),

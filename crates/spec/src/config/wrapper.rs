@@ -81,6 +81,10 @@ impl WrapperConfig {
     /// Names the field, the given value and the allowed ones.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.array.validate()?;
+        if self.array.interleave > 1 {
+            let problem = "an array behind streams or a memory has a core for each query; leave it out";
+            return Err(ConfigError { field: "interleave", problem: problem.into() });
+        }
         let beat = self.beat();
         if !self.beat_choices().any(|bits| bits == beat) {
             let choices: Vec<String> = self.beat_choices().map(|bits| bits.to_string()).collect();
